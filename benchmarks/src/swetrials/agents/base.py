@@ -1,0 +1,75 @@
+"""What a coding-agent CLI has to offer: how to launch it, and how to read its stream."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from swetrials.agents.events import Event
+from swetrials.agents.install import Package
+from swetrials.records.config import RunnerConfig
+
+
+@dataclass(frozen=True)
+class Skill:
+    """Instructions an agent follows: a name and the text of its SKILL.md."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the model answers, as the agent has to know it (see ``providers.base.Route``)."""
+
+    base_url: str
+    api_key: str
+    model: str
+    context_window: int | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One invocation: what to ask, where to work, what to reach."""
+
+    prompt: str
+    skill: Skill | None
+    endpoint: Endpoint
+    checkout: Path
+    home: Path
+    writable: tuple[Path, ...]
+    config: RunnerConfig
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to start the agent: words, environment to add, and files to put into its private home."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    files: Mapping[Path, str] = field(default_factory=dict)
+
+
+class StreamReader(Protocol):
+    """Turns a stream's bytes into events, whatever the bytes: unknown, torn and invalid ones are passed over."""
+
+    def feed(self, data: bytes) -> Iterable[Event]:
+        """Take the next bytes, cut anywhere, and return the events they complete."""
+
+    def finish(self) -> Iterable[Event]:
+        """Return what a last line without a newline still holds."""
+
+
+class Agent(Protocol):
+    """One coding-agent CLI."""
+
+    name: str
+    folder: str
+    dialect: str
+    package: Package
+
+    def launch(self, binary: Path, job: Job) -> Launch:
+        """Return how to start the agent for a job; touches nothing on disk."""
+
+    def reader(self) -> StreamReader:
+        """Return a fresh reader for one stream."""

@@ -1,0 +1,163 @@
+"""The one vocabulary that every agent's stream is read into, and the tally over it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.usage import Usage, UsageReport
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The agent introduced itself."""
+
+    session_id: str | None
+    model: str | None = None
+    agent_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestUsage:
+    """Tokens of one API response, in disjoint buckets. A later one of the same id replaces the earlier."""
+
+    message_id: str
+    usage: Usage
+    final: bool
+    model: str | None = None
+    subagent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Something the agent said."""
+
+    text: str
+    subagent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The agent asked for a tool."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, object]
+    subagent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """A tool answered. ``exit_code`` is there where the tool is a shell and the agent tells."""
+
+    call_id: str
+    text: str
+    is_error: bool
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The agent is about to repeat a failed request."""
+
+    attempt: int
+    delay_seconds: float
+    status: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionDenied:
+    """A tool call was refused by the agent's own rules."""
+
+    tool: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Anything else that a person watching would want to see."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The agent's own last word. ``usage`` is its total, when it gives one."""
+
+    outcome: Outcome
+    subtype: str | None = None
+    is_error: bool = False
+    usage: Usage | None = None
+    usage_by_model: dict[str, Usage] = field(default_factory=dict)
+    cost_usd: float | None = None
+    turns: int | None = None
+    api_seconds: float | None = None
+    api_error_status: int | None = None
+    text: str = ""
+
+
+Event = Session | RequestUsage | Text | ToolCall | ToolResult | Retry | PermissionDenied | Notice | End
+
+
+@dataclass
+class Tally:
+    """Everything the events so far come to. Constant in memory but for one entry per API response."""
+
+    session_id: str | None = None
+    model: str | None = None
+    agent_version: str | None = None
+    end: End | None = None
+    last_text: str = ""
+    waiting_seconds: float = 0.0
+    retries: list[Retry] = field(default_factory=list)
+    permission_denials: int = 0
+    tools: Counter[str] = field(default_factory=Counter)
+    requests: dict[str, RequestUsage] = field(default_factory=dict)
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take in more events, in the order of the stream."""
+        for event in events:
+            match event:
+                case Session():
+                    self.session_id = event.session_id or self.session_id
+                    self.model = event.model or self.model
+                    self.agent_version = event.agent_version or self.agent_version
+                case RequestUsage():
+                    known = self.requests.get(event.message_id)
+                    if event.final or known is None or not known.final:
+                        self.requests[event.message_id] = event
+                case Text():
+                    self.last_text = event.text
+                case ToolCall():
+                    self.tools[event.name] += 1
+                case Retry():
+                    self.retries.append(event)
+                    self.waiting_seconds += event.delay_seconds
+                case PermissionDenied():
+                    self.permission_denials += 1
+                case End():
+                    self.end = event
+                case _:
+                    pass
+
+    @property
+    def turns(self) -> int:
+        """Model responses of the main agent."""
+        return sum(not request.subagent for request in self.requests.values())
+
+    @property
+    def usage(self) -> UsageReport:
+        """The agent's own total when it gave one, else the sum of its responses, a lower bound."""
+        summed = Usage.sum(request.usage for request in self.requests.values())
+        if self.end is not None and self.end.usage is not None:
+            return UsageReport(usage=self.end.usage, completeness="complete", requests=len(self.requests))
+        completeness = "lower_bound" if self.requests else "unknown"
+        return UsageReport(usage=summed, completeness=completeness, requests=len(self.requests))
+
+    @property
+    def outcome(self) -> Outcome:
+        """The agent's own ending; a stream without one is ``unfinished``."""
+        if self.end is not None:
+            return self.end.outcome
+        return Outcome.of(OutcomeKind.UNFINISHED, "the stream ends without a final event")

@@ -1,0 +1,61 @@
+"""What every record shares: strictness, immutability and a few constrained kinds of text."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+SCHEMA_VERSION = "1.0"
+"""Version of the records this package writes; readers accept the same major version."""
+
+_SAFE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_MAX_PART = 100
+
+
+class Record(BaseModel):
+    """Base of everything on disk: unknown keys are errors, values never change after validation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+def safe_path_part(value: str) -> str:
+    """Return ``value`` when it can be one folder name on any system.
+
+    Raises:
+        ValueError: the value is empty, too long, or holds anything but letters, digits, ``.``, ``_``
+            and ``-`` (so no separator, no ``..``, no leading dash).
+    """
+    if not _SAFE_PART.fullmatch(value) or len(value) > _MAX_PART:
+        raise ValueError(
+            f"{value!r} is not a safe folder name: use letters, digits, '.', '_' and '-', "
+            f"starting with a letter or digit, at most {_MAX_PART} characters"
+        )
+    return value
+
+
+def relative_file(value: str) -> str:
+    """Return ``value`` when it names a file inside a repository, and nothing of git's own.
+
+    Raises:
+        ValueError: the path is absolute, climbs out with ``..``, starts with a dash or enters ``.git``.
+    """
+    parts = value.split("/")
+    if (
+        not value
+        or value.startswith(("/", "-"))
+        or "\\" in value
+        or "\0" in value
+        or ".." in parts
+        or "" in parts
+    ):
+        raise ValueError(f"{value!r} is not a relative path inside the repository")
+    if any(part.lower() == ".git" for part in parts):
+        raise ValueError(f"{value!r} points into git's own folder")
+    return value
+
+
+PathPart = Annotated[str, AfterValidator(safe_path_part)]
+"""One folder name: a task id, a scope, a skill, a model slug."""
+
+RelativeFile = Annotated[str, AfterValidator(relative_file)]
+"""A file inside a repository, with forward slashes."""

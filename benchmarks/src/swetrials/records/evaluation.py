@@ -1,0 +1,133 @@
+"""Scores: the rubric's, the tests', and how the judge came to them."""
+
+from typing import Literal, Self
+
+from pydantic import Field, computed_field, model_validator
+
+from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.usage import UsageReport
+
+CRITERIA = ("completeness", "correctness", "specificity", "risk_awareness")
+"""Each criterion is worth 0 to 25, so a unit is worth 0 to 100."""
+
+UNITS = ("github_issue", "lld", "review", "testing", "implementation")
+"""What is scored: four documents, and the change itself (patch.diff with implementation.md)."""
+
+Points = int
+
+
+class UnitScore(Record):
+    """One scored unit; ``total`` is always the sum of its criteria."""
+
+    completeness: Points = Field(ge=0, le=25)
+    correctness: Points = Field(ge=0, le=25)
+    specificity: Points = Field(ge=0, le=25)
+    risk_awareness: Points = Field(ge=0, le=25)
+    notes: str = ""
+    missing: bool = Field(False, description="the artifact was not there: scored 0 by rule, not by the judge")
+
+    @computed_field(description="sum of the four criteria, 0 to 100")  # type: ignore[prop-decorator]
+    @property
+    def total(self) -> int:
+        """Sum of the four criteria, 0 to 100."""
+        return self.completeness + self.correctness + self.specificity + self.risk_awareness
+
+    @model_validator(mode="before")
+    @classmethod
+    def _total_is_derived(cls, data: object) -> object:
+        return {k: v for k, v in data.items() if k != "total"} if isinstance(data, dict) else data
+
+    @classmethod
+    def absent(cls, notes: str) -> Self:
+        """Return the 0 of an artifact that a healthy trial did not leave."""
+        return cls(completeness=0, correctness=0, specificity=0, risk_awareness=0, notes=notes, missing=True)
+
+
+class Grounding(Record):
+    """What the judge's own event stream shows of its work in the repository."""
+
+    commands_run: int = Field(0, ge=0)
+    commands_failed: int = Field(0, ge=0)
+    files_read: tuple[str, ...] = Field((), description="repository files that a successful command named")
+    repo_grounded: bool = Field(False, description="at least one read of the repository succeeded")
+
+
+class JudgeBlock(Record):
+    """Who judged, with what, for how much."""
+
+    name: str
+    provider: str
+    model: str | None = None
+    reasoning_effort: str | None = None
+    agent_version: str | None = None
+    repo: str | None = None
+    ref: str | None = None
+    commit: str | None = None
+    prompt_sha256: str | None = None
+    usage: UsageReport = UsageReport()
+    duration_seconds: float | None = None
+    replies: int = Field(0, ge=0, description="answers asked for, the second after a malformed first")
+    grounding: Grounding = Grounding()
+
+
+class CommandResult(Record):
+    """One command of the tests judge."""
+
+    argv: tuple[str, ...]
+    stage: Literal["setup", "verify"]
+    exit_code: int | None = Field(description="None when it was stopped at its limit")
+    duration_seconds: float
+    output_tail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the command ended by itself with exit code 0."""
+        return self.exit_code == 0
+
+
+class TestsEvaluation(Record):
+    """What the dataset's own commands say of the patch."""
+
+    __test__ = False  # pytest would take the name for a test class
+
+    status: Literal["scored", "unscored"]
+    reason: str = ""
+    passed: bool | None = None
+    fraction: float | None = Field(None, ge=0, le=1, description="passed verify commands over all of them")
+    patch_applied: bool | None = None
+    results: tuple[CommandResult, ...] = ()
+    evaluated_at: str = ""
+
+
+class RubricEvaluation(Record):
+    """What the judge says of the artifacts."""
+
+    status: Literal["scored", "unscored"]
+    reason: str = Field("", description="why it is unscored, or what the reader has to know of the score")
+    task_score: float | None = Field(None, ge=0, le=100, description="mean of the five units' totals")
+    scores: dict[str, UnitScore] = {}
+    verdict: str = ""
+    judge: JudgeBlock | None = None
+    evaluated_at: str = ""
+
+    @model_validator(mode="after")
+    def _score_is_the_mean(self) -> Self:
+        if self.status == "scored":
+            if set(self.scores) != set(UNITS):
+                raise ValueError(f"a scored evaluation has exactly the units {', '.join(UNITS)}")
+            mean = sum(s.total for s in self.scores.values()) / len(UNITS)
+            if self.task_score is None or abs(self.task_score - mean) > 1e-9:
+                raise ValueError(f"task_score is {self.task_score}, the mean of the totals is {mean}")
+        elif self.task_score is not None:
+            raise ValueError("an unscored evaluation has no task_score")
+        return self
+
+
+class Evaluation(Record):
+    """``eval.json``: every judge's word on one trial. Mirrored in ``metrics.json`` under ``evaluation``."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    task: str
+    trial_id: str = Field(description="the trial these scores belong to; another one's scores are stale")
+    rubric: RubricEvaluation | None = None
+    tests: TestsEvaluation | None = None

@@ -1,0 +1,130 @@
+"""``metrics.json``: the record of one trial, written whatever became of it."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.cost import Cost
+from swetrials.records.evaluation import Evaluation
+from swetrials.records.outcome import Outcome
+from swetrials.records.usage import UsageBlock, UsageReport
+
+DESIGN_DOCUMENTS = ("github-issue.md", "lld.md", "review.md", "testing.md")
+EXPECTED_ARTIFACTS = (*DESIGN_DOCUMENTS, "patch.diff", "implementation.md")
+"""What a skill must leave behind. ``patch.diff`` is made by the harness from the checkout."""
+
+
+class Finding(Record):
+    """Something a reader of the record has to know: a disagreement, a doubt, a policy at work."""
+
+    code: str
+    severity: Literal["info", "warning", "error"]
+    message: str
+
+
+class TimeSplit(Record):
+    """Where the time went, in seconds; ``None`` where nobody measured."""
+
+    wall_seconds: float | None = None
+    api_seconds: float | None = Field(None, description="union of request intervals")
+    waiting_seconds: float | None = Field(None, description="sleeps before retries, as announced")
+    queue_seconds: float | None = Field(None, description="between planning and start")
+
+
+class TrialIdentity(Record):
+    """Which trial this is, and of exactly what."""
+
+    id: str
+    repeat: int = Field(1, ge=1)
+    scope: str
+    dataset: str = Field(description="the dataset's name")
+    dataset_sha256: str = Field(description="of the dataset file")
+    task_sha256: str = Field(description="of the task's text and settings, ground truth included")
+    rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
+
+
+class AttemptRecord(Record):
+    """One go of an agent at a trial."""
+
+    id: str
+    number: int = Field(ge=1)
+    reason: Literal["first", "topup"]
+    started_at: str
+    ended_at: str
+    outcome: Outcome
+    artifacts_produced: tuple[str, ...] = ()
+    usage: UsageReport = UsageReport()
+    cost: Cost = Cost()
+    time: TimeSplit = TimeSplit()
+    num_turns: int | None = None
+    exit_code: int | None = Field(None, description="negative: the signal that ended the agent")
+    ended_by: str = Field("", description="exited, grace, wall_limit, idle_limit, cancelled")
+    survivors: int = Field(
+        0, ge=0, description="processes alive after the final KILL; anything but 0 is a fault"
+    )
+    session_id: str | None = None
+    stream_log: str = Field("", description="relative to the trial's folder")
+
+
+class Provenance(Record):
+    """What ran: enough to tell whether two records may be compared."""
+
+    harness_version: str
+    agent_version: str | None = None
+    skill_sha256: str
+    prompt_sha256: str
+    commit: str | None = Field(None, description="the commit that the ref was resolved to")
+    sandbox: str
+    permission_mode: str
+    python_version: str
+    platform: str
+    scenario_sha256: str | None = None
+
+
+class Metrics(Record):
+    """One trial. The flat names are those that published results of this kind carry; the blocks are ours."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    task: str
+    repo: str
+    ref: str
+    complexity: str
+    tags: tuple[str, ...] = ()
+    model: str
+    model_slug: str
+    agent: str
+    skill: str
+    provider: str
+    endpoint: str | None = None
+    aws_region: str | None = None
+    serving: str | None = Field(None, description="what serves the model: rehearsal, vllm, ...")
+    artifacts_produced: tuple[str, ...] = ()
+    artifacts_expected: tuple[str, ...] = EXPECTED_ARTIFACTS
+    input_tokens: int | None = Field(None, description="fresh input, caches excluded")
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_creation_tokens: int | None = None
+    latency_seconds: float | None = Field(None, description="wall time of all attempts")
+    num_turns: int | None = None
+    total_cost_usd: float | None = Field(
+        None, description="over all attempts; None when the price is unknown"
+    )
+    is_error: bool = False
+    result_subtype: str | None = None
+    error: str | None = None
+    api_error_status: int | None = None
+    session_id: str | None = None
+    run_started_at: str
+    run_ended_at: str | None = None
+    generation_tokens_per_sec: float | None = None
+    trial: TrialIdentity
+    usage: UsageBlock = UsageBlock()
+    cost: Cost = Cost()
+    cost_winning_attempt: Cost = Cost()
+    time: TimeSplit = TimeSplit()
+    outcome: Outcome
+    attempts: tuple[AttemptRecord, ...] = ()
+    provenance: Provenance
+    findings: tuple[Finding, ...] = ()
+    evaluation: Evaluation | None = None

@@ -1,0 +1,73 @@
+"""``run-summary.json``: the trials of one run, and what they come to."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.cost import Cost
+from swetrials.records.usage import UsageReport
+
+
+class SummaryTask(Record):
+    """One trial's row."""
+
+    task: str
+    repeat: int
+    folder: str = Field(description="relative to the summary")
+    complexity: str
+    outcome: str
+    blame: str | None
+    valid: bool
+    artifacts_produced: int
+    artifacts_expected: int
+    num_turns: int | None
+    usage: UsageReport
+    cost: Cost
+    latency_seconds: float | None
+    tests_passed: bool | None
+    tests_fraction: float | None
+    task_score: float | None
+    score_status: Literal["scored", "unscored", "not_judged"]
+    score_reason: str = ""
+    repo_grounded: bool | None = None
+    findings: tuple[str, ...] = ()
+
+
+class ScoreMean(Record):
+    """A mean score with the trials it stands on."""
+
+    mean_task_score: float | None
+    num_scored: int
+    num_trials: int
+
+
+class RunSummary(Record):
+    """All trials of one model x agent x skill over one dataset."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    generated_at: str
+    dataset: str
+    scope: str
+    model: str
+    model_slug: str
+    agent: str
+    skill: str
+    provider: str
+    rehearsal: bool
+    num_tasks: int = Field(description="trials in this run")
+    num_scored: int
+    num_failed: int = Field(description="trials that did not complete, whatever the reason")
+    failed_tasks: tuple[str, ...]
+    mean_task_score_excl_failed: float | None
+    mean_cost_usd_excl_failed: float | None
+    valid_trials: ScoreMean = Field(description="blame model, agent or nobody; a missing artifact counts 0")
+    all_trials: ScoreMean = Field(description="every trial; one without a score counts 0")
+    outcomes: dict[str, int] = Field(description="trials by outcome kind")
+    infrastructure_failures: dict[str, int] = Field(description="invalid trials by outcome kind")
+    tests_passed: int
+    tests_run: int
+    usage: UsageReport
+    cost: Cost
+    latency_seconds: float | None
+    tasks: tuple[SummaryTask, ...]
