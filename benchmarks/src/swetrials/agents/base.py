@@ -8,6 +8,7 @@ from typing import Protocol
 from swetrials.agents.events import Event
 from swetrials.agents.install import Package
 from swetrials.records.config import RunnerConfig
+from swetrials.wire.route import Dialect, Route
 
 
 @dataclass(frozen=True)
@@ -19,22 +20,12 @@ class Skill:
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """Where the model answers, as the agent has to know it (see ``providers.base.Route``)."""
-
-    base_url: str
-    api_key: str
-    model: str
-    context_window: int | None = None
-
-
-@dataclass(frozen=True)
 class Job:
     """One invocation: what to ask, where to work, what to reach."""
 
     prompt: str
     skill: Skill | None
-    endpoint: Endpoint
+    route: Route
     checkout: Path
     home: Path
     writable: tuple[Path, ...]
@@ -65,7 +56,7 @@ class Agent(Protocol):
 
     name: str
     folder: str
-    dialect: str
+    dialects: frozenset[Dialect]
     package: Package
 
     def launch(self, binary: Path, job: Job) -> Launch:

@@ -5,28 +5,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from pydantic import SecretStr
-
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
-
-Dialect = Literal["anthropic", "openai-chat", "openai-responses"]
-
-
-@dataclass(frozen=True)
-class Route:
-    """Everything an agent needs to reach one model.
-
-    ``base_url`` is the origin (and path prefix) below which the dialect's own paths start, so without
-    ``/v1``. ``environment`` holds what the route needs in the agent's environment beyond URL and key.
-    """
-
-    dialects: frozenset[Dialect]
-    base_url: str
-    api_key: SecretStr
-    model: str
-    context_window: int | None = None
-    region: str | None = None
+from swetrials.wire.route import Route
 
 
 @dataclass(frozen=True)

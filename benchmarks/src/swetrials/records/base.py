@@ -40,14 +40,7 @@ def relative_file(value: str) -> str:
         ValueError: the path is absolute, climbs out with ``..``, starts with a dash or enters ``.git``.
     """
     parts = value.split("/")
-    if (
-        not value
-        or value.startswith(("/", "-"))
-        or "\\" in value
-        or "\0" in value
-        or ".." in parts
-        or "" in parts
-    ):
+    if not value or value.startswith(("/", "-")) or "\\" in value or "\0" in value or ".." in parts or "" in parts:
         raise ValueError(f"{value!r} is not a relative path inside the repository")
     if any(part.lower() == ".git" for part in parts):
         raise ValueError(f"{value!r} points into git's own folder")

@@ -30,15 +30,11 @@ class RunnerConfig(Record):
     provider: str = Field("rehearsal", description="where the model is hosted")
     endpoint: str | None = Field(None, description="base URL of the provider, where it needs one")
     model: str = Field("rehearsal", min_length=1, description="model id as the provider knows it")
-    api_key: SecretStr | None = Field(
-        None, description="key of the endpoint; better given as SWETRIALS_API_KEY"
-    )
+    api_key: SecretStr | None = Field(None, description="key of the endpoint; better given as SWETRIALS_API_KEY")
     aws_region: str | None = None
     dataset: str = Field("dataset/quickstart.yaml", description="the dataset's YAML file")
     output_dir: str = Field("swe-benchmark-data", description="root of the results tree")
-    clone_dir: str | None = Field(
-        None, description="mirrors and checkouts; default: a private temp folder"
-    )
+    clone_dir: str | None = Field(None, description="mirrors and checkouts; default: a private temp folder")
     tasks: tuple[str, ...] = Field((), description="task ids to run; empty: all")
     count: int | None = Field(None, ge=1, description="run only the first N of the chosen tasks")
     concurrency: int = Field(1, ge=1, le=256, description="trials at the same time")
@@ -48,28 +44,18 @@ class RunnerConfig(Record):
         "auto", description="auto: bubblewrap where it works, else none; the record says which"
     )
     permission_mode: Literal["acceptEdits", "bypassPermissions", "default", "dontAsk", "plan"] = "acceptEdits"
-    allowed_tools: tuple[str, ...] = Field(
-        DEFAULT_TOOLS, description="tools the agent may use without asking"
-    )
+    allowed_tools: tuple[str, ...] = Field(DEFAULT_TOOLS, description="tools the agent may use without asking")
     max_turns: int | None = Field(200, ge=1, description="model responses of the main agent")
     max_output_tokens: int | None = Field(None, ge=1, description="output tokens of one response")
     max_retries: int = Field(10, ge=0, description="times the agent may repeat one failed request")
-    max_topups: int = Field(
-        1, ge=0, description="extra attempts that ask only for the artifacts still missing"
-    )
+    max_topups: int = Field(1, ge=0, description="extra attempts that ask only for the artifacts still missing")
     context_window: int | None = Field(None, ge=1, description="tokens the served model holds")
-    auto_compact_fraction: float = Field(
-        0.8, gt=0, le=1, description="share of the window at which to compact"
-    )
+    auto_compact_fraction: float = Field(0.8, gt=0, le=1, description="share of the window at which to compact")
     timeout_seconds: float = Field(3600, gt=0, description="wall time of one attempt")
     idle_timeout_seconds: float = Field(900, gt=0, description="silence after which an attempt is stopped")
-    max_budget_usd: float | None = Field(
-        None, gt=0, description="the agent's own spending limit for one attempt"
-    )
+    max_budget_usd: float | None = Field(None, gt=0, description="the agent's own spending limit for one attempt")
     settings_file: str | None = Field(None, description="extra settings merged into the agent's own")
-    scenario: str | None = Field(
-        None, description="rehearsal: the script to play; default: beside the dataset"
-    )
+    scenario: str | None = Field(None, description="rehearsal: the script to play; default: beside the dataset")
     fault: str | None = Field(None, description="rehearsal: a fault that every scripted request meets")
 
     @model_validator(mode="after")

@@ -19,9 +19,7 @@ class Cost(Record):
     amount_usd: float | None = Field(None, ge=0)
     basis: Basis = "none"
     status: CostStatus = "unknown"
-    reported_usd: float | None = Field(
-        None, ge=0, description="the CLI's own figure, kept but never used as the cost"
-    )
+    reported_usd: float | None = Field(None, ge=0, description="the CLI's own figure, kept but never used as the cost")
     note: str = ""
 
     def __add__(self, other: Self) -> Self:

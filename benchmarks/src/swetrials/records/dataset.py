@@ -134,9 +134,7 @@ class Dataset(Record):
         seen: set[str] = set()
         for task in self.tasks:
             if task.id.lower() in seen:
-                raise ValueError(
-                    f"task id {task.id!r} is used twice (upper and lower case count as the same)"
-                )
+                raise ValueError(f"task id {task.id!r} is used twice (upper and lower case count as the same)")
             seen.add(task.id.lower())
         return self
 

@@ -60,9 +60,7 @@ class AttemptRecord(Record):
     num_turns: int | None = None
     exit_code: int | None = Field(None, description="negative: the signal that ended the agent")
     ended_by: str = Field("", description="exited, grace, wall_limit, idle_limit, cancelled")
-    survivors: int = Field(
-        0, ge=0, description="processes alive after the final KILL; anything but 0 is a fault"
-    )
+    survivors: int = Field(0, ge=0, description="processes alive after the final KILL; anything but 0 is a fault")
     session_id: str | None = None
     stream_log: str = Field("", description="relative to the trial's folder")
 
@@ -107,9 +105,7 @@ class Metrics(Record):
     cache_creation_tokens: int | None = None
     latency_seconds: float | None = Field(None, description="wall time of all attempts")
     num_turns: int | None = None
-    total_cost_usd: float | None = Field(
-        None, description="over all attempts; None when the price is unknown"
-    )
+    total_cost_usd: float | None = Field(None, description="over all attempts; None when the price is unknown")
     is_error: bool = False
     result_subtype: str | None = None
     error: str | None = None

@@ -31,16 +31,12 @@ class Usage(Record):
     @property
     def total(self) -> Count:
         """Fresh + read + write + output over the buckets that are known; ``None`` when none is."""
-        known = [
-            n for n in (self.fresh_input, self.cache_read, self.cache_write, self.output) if n is not None
-        ]
+        known = [n for n in (self.fresh_input, self.cache_read, self.cache_write, self.output) if n is not None]
         return sum(known) if known else None
 
     def __add__(self, other: Self) -> Self:
         """Add bucket by bucket. One side's unknown bucket leaves the other's figure as an "at least"."""
-        return type(self)(
-            **{name: _add(getattr(self, name), getattr(other, name)) for name in type(self).model_fields}
-        )
+        return type(self)(**{name: _add(getattr(self, name), getattr(other, name)) for name in type(self).model_fields})
 
     @classmethod
     def sum(cls, usages: Iterable[Self]) -> Self:
@@ -56,9 +52,7 @@ class UsageReport(Record):
 
     usage: Usage = Usage()
     completeness: Completeness = "unknown"
-    requests: Count = Field(
-        None, ge=0, description="API requests behind the figure, when the witness counts them"
-    )
+    requests: Count = Field(None, ge=0, description="API requests behind the figure, when the witness counts them")
 
     def __add__(self, other: Self) -> Self:
         """Join two attempts' figures; the sum is no more complete than its least complete part."""
@@ -76,9 +70,7 @@ class UsageBlock(Record):
     source: Literal["metered", "reported", "none"] = "none"
     reported: UsageReport | None = Field(None, description="the agent's own figures")
     metered: UsageReport | None = Field(None, description="counted on the wire between agent and route")
-    served: UsageReport | None = Field(
-        None, description="the server's own counters, where it tells trials apart"
-    )
+    served: UsageReport | None = Field(None, description="the server's own counters, where it tells trials apart")
     by_model: dict[str, Usage] = Field({}, description="the reported figures per model id")
 
 

@@ -1,0 +1,1 @@
+"""What many trials come to."""

@@ -1,0 +1,1 @@
+"""The command line: arguments, calls and rendering, nothing else."""

@@ -1,0 +1,1 @@
+"""What scores a trial: the dataset's own tests, and a rubric judge."""

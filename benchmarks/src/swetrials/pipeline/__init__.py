@@ -1,0 +1,1 @@
+"""Pre-flight and the whole way from dataset to report."""

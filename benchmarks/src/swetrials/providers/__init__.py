@@ -1,0 +1,1 @@
+"""Where models are hosted: one file per hosting path."""

@@ -1,0 +1,1 @@
+"""Where files go, atomic writes, redaction, reading what people write."""

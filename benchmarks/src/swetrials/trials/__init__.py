@@ -1,0 +1,1 @@
+"""One trial from checkout to record, and many of them."""

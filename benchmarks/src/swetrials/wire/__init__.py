@@ -1,0 +1,1 @@
+"""The three API dialects, and the rehearsal server that speaks them."""

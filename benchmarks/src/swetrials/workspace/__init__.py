@@ -1,0 +1,1 @@
+"""Checkouts, patches, process groups and the sandbox an agent works in."""
