@@ -14,7 +14,7 @@ from filelock import FileLock
 FREE_BYTES_NEEDED = 1_000_000_000
 """Disk space for one package, its archive in the cache and the unpacked copy being put in place."""
 
-_PREFIX = re.compile(r"^(npm (error|ERR!))?\W*")
+_PREFIX = re.compile(r"^\W*((npm (error|ERR!)|error:|Caused by:)\W*)?")
 _TELLING_WORDS = 4
 
 
@@ -191,7 +191,7 @@ def _run(command: Sequence[str]) -> None:
 
 
 def _reason(stderr: str, exit_code: int) -> str:
-    """Return the line of an installer's complaint that says most: codes and headings come before it."""
+    """Return the two lines of an installer's complaint that say most: npm's begins with codes, uv's has causes."""
     lines = [_PREFIX.sub("", line).strip() for line in stderr.splitlines()]
-    telling = [line for line in lines if len(line.split()) >= _TELLING_WORDS and not line.endswith(":")]
-    return telling[0] if telling else f"exit code {exit_code}"
+    telling = [line for line in lines if len(line.split()) >= _TELLING_WORDS]
+    return "; ".join(telling[:2]) or f"exit code {exit_code}"

@@ -1,0 +1,34 @@
+# Everything installs into benchmarks/.venv and benchmarks/.tools; nothing is written elsewhere.
+
+BIN := .venv/bin
+PYTEST_WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-quick lint types check clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target text; do \
+		printf 'make %-12s %s\n' "$$target" "$$text"; done
+
+setup: ## install what the project needs (silent when there is nothing to do)
+	@benchmarks/scripts/setup.sh
+
+demo: setup ## run the quickstart dataset end to end: real agent, scripted model, no key, no cost
+	@cd benchmarks && $(BIN)/swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/quickstart.yaml --yes
+
+test: setup ## run the whole test suite
+	@cd benchmarks && $(BIN)/pytest -n $(PYTEST_WORKERS)
+
+test-quick: setup ## run the tests that start no agent and download nothing
+	@cd benchmarks && $(BIN)/pytest -n $(PYTEST_WORKERS) -m "not slow"
+
+lint: setup ## check style and layout
+	@cd benchmarks && $(BIN)/ruff check src tests scripts && $(BIN)/ruff format --check src tests scripts
+
+types: setup ## check types
+	@cd benchmarks && $(BIN)/mypy
+
+check: lint types test ## everything that has to pass before a change is proposed
+
+clean: ## remove what setup and the checks made; results stay
+	@cd benchmarks && rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .hypothesis
