@@ -1,11 +1,12 @@
 """What every record shares: strictness, immutability and a few constrained kinds of text."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic_core import PydanticCustomError
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION: Final = "1.0"
 """Version of the records this package writes; readers accept the same major version."""
 
 _SAFE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -15,7 +16,17 @@ _MAX_PART = 100
 class Record(BaseModel):
     """Base of everything on disk: unknown keys are errors, values never change after validation."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+
+def fault_at(message: str, *at: str | int) -> PydanticCustomError:
+    """Return the error of a check across several fields, to be raised, that names the field to look at.
+
+    Args:
+        message: what is wrong, in plain words.
+        at: the way from the record that is checked to the offending value.
+    """
+    return PydanticCustomError("fault_at", "{message}", {"message": message, "at": at})
 
 
 def safe_path_part(value: str) -> str:

@@ -1,10 +1,12 @@
 """The runner's configuration: one flat record that flags, environment, file and defaults fill."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from swetrials.records.base import PathPart, Record
+from swetrials.records.base import PathPart, Record, fault_at
+from swetrials.records.slug import model_slug
 
 ENVIRONMENT_PREFIX = "SWETRIALS_"
 """``SWETRIALS_MODEL=...`` sets ``model``, and so on for every key."""
@@ -23,19 +25,56 @@ DEFAULT_TOOLS = (
 )
 
 
+def base_url(value: str) -> str:
+    """Return ``value`` when it is an http(s) URL without credentials, which would end up in the records.
+
+    Raises:
+        ValueError: it has another scheme, no host, or a user name or password.
+    """
+    try:
+        parts = urlsplit(value)
+        host, userinfo = parts.hostname, parts.username or parts.password
+    except ValueError as error:
+        raise ValueError(f"not a URL: {error}") from None
+    if userinfo:
+        raise ValueError("the URL holds a user name or password; give the key as api_key")
+    if parts.scheme not in {"http", "https"} or not host or any(c.isspace() for c in value):
+        raise ValueError(f"{value!r} is not an http:// or https:// URL")
+    return value
+
+
+def model_id(value: str) -> str:
+    """Return ``value`` when it can be one argument of a command line and name a results folder.
+
+    Raises:
+        ValueError: it starts with a dash, holds white space, or leaves no folder name.
+    """
+    if value.startswith("-") or any(c.isspace() for c in value):
+        raise ValueError(f"{value!r} is not a model id")
+    model_slug(value)
+    return value
+
+
+Text = Annotated[str, Field(min_length=1)]
+
+
 class RunnerConfig(Record):
     """What to run, on what, within which limits. Each key is also a long flag (``max_turns``: ``--max-turns``)."""
 
-    agent: str = Field("claude", description="the coding-agent CLI")
-    provider: str = Field("rehearsal", description="where the model is hosted")
-    endpoint: str | None = Field(None, description="base URL of the provider, where it needs one")
-    model: str = Field("rehearsal", min_length=1, description="model id as the provider knows it")
+    agent: Text = Field("claude", description="the coding-agent CLI")
+    provider: Text = Field("rehearsal", description="where the model is hosted")
+    endpoint: Annotated[str, AfterValidator(base_url)] | None = Field(
+        None, description="base URL of the provider, where it needs one"
+    )
+    model: Annotated[str, AfterValidator(model_id)] = Field(
+        "rehearsal", description="model id as the provider knows it"
+    )
     api_key: SecretStr | None = Field(None, description="key of the endpoint; better given as SWETRIALS_API_KEY")
-    aws_region: str | None = None
-    dataset: str = Field("dataset/quickstart.yaml", description="the dataset's YAML file")
-    output_dir: str = Field("swe-benchmark-data", description="root of the results tree")
-    clone_dir: str | None = Field(None, description="mirrors and checkouts; default: a private temp folder")
-    tasks: tuple[str, ...] = Field((), description="task ids to run; empty: all")
+    aws_region: Text | None = Field(None, description="region of the model, where the provider is AWS")
+    dataset: Text = Field("dataset/quickstart.yaml", description="the dataset's YAML file")
+    output_dir: Text = Field("swe-benchmark-data", description="root of the results tree")
+    clone_dir: Text | None = Field(None, description="mirrors and checkouts; default: a private temp folder")
+    tasks: tuple[PathPart, ...] = Field((), description="task ids to run; empty: all")
     count: int | None = Field(None, ge=1, description="run only the first N of the chosen tasks")
     concurrency: int = Field(1, ge=1, le=256, description="trials at the same time")
     repeats: int = Field(1, ge=1, le=1000, description="trials of each task")
@@ -43,8 +82,10 @@ class RunnerConfig(Record):
     sandbox: Literal["auto", "bubblewrap", "none"] = Field(
         "auto", description="auto: bubblewrap where it works, else none; the record says which"
     )
-    permission_mode: Literal["acceptEdits", "bypassPermissions", "default", "dontAsk", "plan"] = "acceptEdits"
-    allowed_tools: tuple[str, ...] = Field(DEFAULT_TOOLS, description="tools the agent may use without asking")
+    permission_mode: Literal["acceptEdits", "bypassPermissions", "default", "dontAsk", "plan"] = Field(
+        "acceptEdits", description="what the agent may do unasked; bypassPermissions only with sandbox: bubblewrap"
+    )
+    allowed_tools: tuple[Text, ...] = Field(DEFAULT_TOOLS, description="tools the agent may use without asking")
     max_turns: int | None = Field(200, ge=1, description="model responses of the main agent")
     max_output_tokens: int | None = Field(None, ge=1, description="output tokens of one response")
     max_retries: int = Field(10, ge=0, description="times the agent may repeat one failed request")
@@ -54,12 +95,12 @@ class RunnerConfig(Record):
     timeout_seconds: float = Field(3600, gt=0, description="wall time of one attempt")
     idle_timeout_seconds: float = Field(900, gt=0, description="silence after which an attempt is stopped")
     max_budget_usd: float | None = Field(None, gt=0, description="the agent's own spending limit for one attempt")
-    settings_file: str | None = Field(None, description="extra settings merged into the agent's own")
-    scenario: str | None = Field(None, description="rehearsal: the script to play; default: beside the dataset")
-    fault: str | None = Field(None, description="rehearsal: a fault that every scripted request meets")
+    settings_file: Text | None = Field(None, description="extra settings merged into the agent's own")
+    scenario: Text | None = Field(None, description="rehearsal: the script to play; default: beside the dataset")
+    fault: Text | None = Field(None, description="rehearsal: a fault that every scripted request meets")
 
     @model_validator(mode="after")
     def _bypass_needs_a_sandbox(self) -> Self:
         if self.permission_mode == "bypassPermissions" and self.sandbox != "bubblewrap":
-            raise ValueError("permission_mode bypassPermissions needs sandbox: bubblewrap")
+            raise fault_at("bypassPermissions needs sandbox: bubblewrap", "permission_mode")
         return self

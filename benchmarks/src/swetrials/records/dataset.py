@@ -6,62 +6,109 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from swetrials.records.base import PathPart, Record, RelativeFile
+from swetrials.records.base import PathPart, Record, RelativeFile, fault_at
 
 Complexity = Literal["trivial", "low", "medium", "high"]
 """How hard a task is, from the reader's point of view; the router calls it the tier."""
 
 _URL_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://")
-_SCP_LIKE = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[A-Za-z0-9._/~-]+")
-_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
+_SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9._/~+-]+")
+_REF = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]+")
+_REPEAT_FOLDER = re.compile(r"--r[0-9]+$")
+_SHELL_WORDS = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1"})
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 def repository_address(value: str) -> str:
     """Return ``value`` when it can only be understood as the address of a repository.
 
     Accepted: ``https``, ``http``, ``ssh``, ``git`` and ``file`` URLs, ``user@host:path``, and a path to a
-    repository or a git bundle. Git's remote helpers (``ext::sh -c ...``) and anything that git would
-    take for an option are refused.
+    repository or a git bundle. Git's remote helpers (``ext::sh -c ...``), anything that git would take for
+    an option, and passwords, which would end up in the records, are refused.
 
     Raises:
         ValueError: the address is none of these.
     """
-    if not value or value != value.strip() or value.startswith("-") or any(ord(c) < 32 for c in value):
+    if not value or value != value.strip() or value.startswith("-") or not value.isprintable():
         raise ValueError(f"{value!r} is not the address of a repository")
     if value.startswith(_URL_SCHEMES):
-        host = value.split("://", 1)[1]
-        if host.startswith("-") or "@-" in host:
-            raise ValueError(f"{value!r} would be read as an option")
-        return value
+        return _url(value)
     if "::" in value or "://" in value:
-        raise ValueError(f"{value!r} uses a transport that runs commands; use https, ssh, file or a path")
+        raise ValueError(f"{value!r} uses a transport that is not allowed; use https, ssh, file or a path")
     if ":" in value and not _SCP_LIKE.fullmatch(value):
         raise ValueError(f"{value!r} is neither a URL, user@host:path, nor a path")
+    return value
+
+
+def is_local_address(repo: str) -> bool:
+    """Whether a valid address is a path, which counts from the dataset's folder."""
+    return "://" not in repo and not _SCP_LIKE.fullmatch(repo)
+
+
+def _url(value: str) -> str:
+    scheme, rest = value.split("://", 1)
+    authority, _, path = rest.partition("/")
+    userinfo, at, host = authority.rpartition("@")
+    if ":" in userinfo:
+        raise ValueError("the address holds a password; let git's credential helper or ssh know it instead")
+    if authority.startswith("-") or host.startswith("-"):
+        raise ValueError(f"{value!r} would be read as an option")
+    if not path or (not host and (at or scheme != "file")):
+        raise ValueError(f"{value!r} names no repository")
     return value
 
 
 def git_ref(value: str) -> str:
     """Return ``value`` when git can only take it for a tag, a branch or a commit.
 
+    The rules are those of ``git check-ref-format``; a leading dash (an option) and a leading plus (a forced
+    refspec) are refused as well.
+
     Raises:
-        ValueError: the text starts with a dash or holds what git does not allow in a ref name.
+        ValueError: the text is not the name of a ref.
     """
-    if not _REF.fullmatch(value) or ".." in value or "//" in value or value.endswith((".lock", "/", ".")):
+    parts = value.split("/")
+    malformed = not _REF.fullmatch(value) or value.startswith(("-", "+")) or value.endswith(".") or value == "@"
+    if (
+        malformed
+        or ".." in value
+        or "@{" in value
+        or any(not p or p.startswith(".") or p.endswith(".lock") for p in parts)
+    ):
         raise ValueError(f"{value!r} is not a tag, a branch or a commit")
     return value
 
 
-def _argv(value: object) -> object:
-    if isinstance(value, str):
-        try:
-            return tuple(shlex.split(value))
-        except ValueError as error:
-            raise ValueError(f"{value!r} cannot be split into words: {error}") from None
+def task_id(value: str) -> str:
+    """Return ``value`` when it does not look like the folder of another task's repeat.
+
+    Raises:
+        ValueError: it ends in ``--r`` and a number.
+    """
+    if _REPEAT_FOLDER.search(value):
+        raise ValueError(f"{value!r} ends like the folder of a repeat (--r2); choose another id")
     return value
+
+
+def _argv(value: object) -> object:
+    """Split a string into words; refuse one that only a shell would understand."""
+    if not isinstance(value, str):
+        return value
+    try:
+        words = tuple(shlex.split(value))
+    except ValueError as error:
+        raise ValueError(f"{value!r} cannot be split into words: {error}") from None
+    operators = sorted(_SHELL_WORDS.intersection(words))
+    if operators:
+        raise ValueError(f"no shell reads {operators[0]!r}; make it several commands, or ['sh', '-c', '...']")
+    if words and _ASSIGNMENT.match(words[0]):
+        raise ValueError(f"no shell reads {words[0]!r}; write 'env {words[0]} ...'")
+    return words
 
 
 RepositoryAddress = Annotated[str, AfterValidator(repository_address)]
 GitRef = Annotated[str, AfterValidator(git_ref)]
+TaskId = Annotated[PathPart, AfterValidator(task_id)]
 Argv = Annotated[tuple[str, ...], BeforeValidator(_argv), Field(min_length=1)]
 """A command as words. A string is split as a shell would split it; no shell ever runs it."""
 
@@ -88,7 +135,7 @@ class Verify(Record):
 class Task(Record):
     """One change to make in one repository at one pinned ref."""
 
-    id: PathPart
+    id: TaskId
     repo: RepositoryAddress
     ref: GitRef
     complexity: Complexity
@@ -102,7 +149,7 @@ class Task(Record):
     @model_validator(mode="after")
     def _has_a_problem(self) -> Self:
         if not self.problem_statement.strip() and not self.problem_issue_url:
-            raise ValueError("a task needs a problem_statement or a problem_issue_url")
+            raise fault_at("a task needs a problem_statement or a problem_issue_url", "problem_statement")
         return self
 
 
@@ -126,16 +173,29 @@ class Dataset(Record):
         if not isinstance(data, dict) or "default_ref" not in data or not isinstance(data.get("tasks"), list):
             return data
         ref = data["default_ref"]
+        try:
+            git_ref(ref)
+        except (TypeError, ValueError, AttributeError):
+            ref = "HEAD"  # the header's own fault is reported once, not again for every task
         tasks = [{"ref": ref, **task} if isinstance(task, dict) else task for task in data["tasks"]]
         return {**data, "tasks": tasks}
 
     @model_validator(mode="after")
     def _ids_are_unique(self) -> Self:
         seen: set[str] = set()
-        for task in self.tasks:
+        for index, task in enumerate(self.tasks):
             if task.id.lower() in seen:
-                raise ValueError(f"task id {task.id!r} is used twice (upper and lower case count as the same)")
+                message = f"task id {task.id!r} is used twice (upper and lower case count as the same)"
+                raise fault_at(message, "tasks", index, "id")
             seen.add(task.id.lower())
+        return self
+
+    @model_validator(mode="after")
+    def _complexities_are_declared(self) -> Self:
+        for index, task in enumerate(self.tasks):
+            if task.complexity not in self.complexity_levels:
+                message = f"{task.complexity!r} is not among the dataset's complexity_levels"
+                raise fault_at(message, "tasks", index, "complexity")
         return self
 
     def scope_of(self, task: Task) -> str:
@@ -145,6 +205,6 @@ class Dataset(Record):
 
 def repository_name(repo: str) -> str:
     """Return the last part of an address without ``.git`` or ``.bundle``, as a safe folder name."""
-    name = re.split(r"[/:\\]", repo.rstrip("/"))[-1]
+    name = re.split(r"[/:\\]", repo.removesuffix("/.git").rstrip("/"))[-1]
     name = re.sub(r"\.(git|bundle)$", "", name)
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "repository"

@@ -1,0 +1,83 @@
+"""The runner's configuration out of its four layers: flags, environment, file, defaults."""
+
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import get_origin
+
+from swetrials.records.config import ENVIRONMENT_PREFIX, RunnerConfig
+from swetrials.store.problems import DocumentError, Problem
+from swetrials.store.validation import Origin, did_you_mean, validated
+from swetrials.store.yaml_source import Loc, YamlSource, read_yaml
+
+_NOT_KEYS = frozenset({"HOME"})
+"""Variables with the prefix that mean something else to the harness."""
+
+
+def load_config(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, object]) -> RunnerConfig:
+    """Return the configuration: a flag beats ``SWETRIALS_*`` in the environment, that the file, that the default.
+
+    Relative paths (``dataset``, ``output_dir``, ``clone_dir``, ``settings_file``, ``scenario``) are relative to the
+    current directory wherever they are given, in the file too: the documented commands run from ``benchmarks/`` with
+    ``config/runner.yaml``. In a variable or a flag the values of a list are separated by commas. An empty
+    variable and a flag that is ``None`` or an empty list count as not given.
+
+    Args:
+        path: the configuration file; ``None``: there is none.
+        environment: usually ``os.environ``.
+        flags: values by key (``max_turns``, not ``--max-turns``), as text or typed.
+
+    Raises:
+        DocumentError: one problem per fault, naming the file and line, the variable or the flag.
+    """
+    source = read_yaml(path) if path is not None else None
+    from_file = _file_layer(source)
+    from_environment = {key: _value(key, text) for key, text in _environment_layer(environment).items()}
+    from_flags = {key: _value(key, given) for key, given in flags.items() if given not in (None, [], ())}
+
+    def locate(loc: Loc) -> Origin:
+        key = str(loc[0]) if loc else ""
+        if key in from_flags:
+            return Origin(f"--{key.replace('_', '-')}")
+        if key in from_environment:
+            return Origin(ENVIRONMENT_PREFIX + key.upper())
+        return Origin(source.file, source.places[loc]) if source is not None else Origin("configuration")
+
+    misspelt = _misspelt_variables(environment)
+    try:
+        config = validated(RunnerConfig, {**from_file, **from_environment, **from_flags}, locate)
+    except DocumentError as error:
+        raise DocumentError([*misspelt, *error.problems]) from None
+    if misspelt:
+        raise DocumentError(misspelt)
+    return config
+
+
+def _file_layer(source: YamlSource | None) -> dict[str, object]:
+    if source is None:
+        return {}
+    if isinstance(source.data, dict):
+        return source.data
+    raise DocumentError([Problem(source.file, source.places[()].line, "", "expected keys with values (key: value)")])
+
+
+def _environment_layer(environment: Mapping[str, str]) -> dict[str, str]:
+    given = {key: environment.get(ENVIRONMENT_PREFIX + key.upper(), "") for key in RunnerConfig.model_fields}
+    return {key: text for key, text in given.items() if text}
+
+
+def _value(key: str, given: object) -> object:
+    field = RunnerConfig.model_fields.get(key)
+    if isinstance(given, PurePath):
+        return str(given)
+    if field is not None and get_origin(field.annotation) is tuple and isinstance(given, str | list | tuple):
+        texts = [given] if isinstance(given, str) else given
+        return tuple(part.strip() for text in texts for part in str(text).split(",") if part.strip())
+    return given
+
+
+def _misspelt_variables(environment: Mapping[str, str]) -> list[Problem]:
+    known = {key.upper() for key in RunnerConfig.model_fields}
+    given = (name.removeprefix(ENVIRONMENT_PREFIX) for name in environment if name.startswith(ENVIRONMENT_PREFIX))
+    strange = (name for name in given if name not in known | _NOT_KEYS)
+    hints = ((name, did_you_mean(name, known, ENVIRONMENT_PREFIX)) for name in strange)
+    return [Problem(ENVIRONMENT_PREFIX + name, None, "", f"unknown variable{hint}") for name, hint in hints if hint]

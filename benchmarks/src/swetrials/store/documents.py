@@ -1,0 +1,107 @@
+"""Reading what people write: datasets, the configuration, other YAML documents, with every fault at its line."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import orjson
+from pydantic import BaseModel
+
+from swetrials.records.dataset import Dataset, Task, is_local_address
+from swetrials.store.configuration import load_config
+from swetrials.store.problems import DocumentError, Problem
+from swetrials.store.validation import Origin, validated
+from swetrials.store.yaml_source import Loc, YamlSource, field_name, read_yaml
+
+__all__ = ["DocumentError", "LoadedDataset", "Problem", "load_config", "load_dataset", "load_document"]
+
+R = TypeVar("R", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class LoadedDataset:
+    """A dataset with the file it came from, against which its relative paths are resolved.
+
+    ``sha256`` is that of the file's bytes, in hexadecimal.
+    """
+
+    dataset: Dataset
+    path: Path
+    sha256: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the dataset's file, as an absolute path."""
+        return self.path.resolve().parent
+
+    def repo_address(self, task: Task) -> str:
+        """Return what git can clone from anywhere: a URL as it is, a path or bundle made absolute."""
+        return str((self.folder / task.repo).resolve()) if is_local_address(task.repo) else task.repo
+
+    def hidden_files(self, task: Task) -> dict[str, Path]:
+        """Return where each hidden file or folder of a task is, by its path in the repository.
+
+        Raises:
+            DocumentError: one of them is not there, or lies outside the dataset's folder.
+        """
+        loc: Loc = ("tasks", self.dataset.tasks.index(task), "verify", "hidden_files")
+        files, problems = {}, []
+        for target, source in (task.verify.hidden_files if task.verify else {}).items():
+            try:
+                files[target] = _inside(self.folder, source)
+            except ValueError as error:
+                problems.append(Problem(str(self.path), None, field_name((*loc, target)), str(error)))
+        if problems:
+            raise DocumentError(problems)
+        return files
+
+    def task_sha256(self, task: Task) -> str:
+        """Return the SHA-256 of a task's text and settings, ground truth included, whatever their order in the file."""
+        return hashlib.sha256(orjson.dumps(task.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def load_dataset(path: Path) -> LoadedDataset:
+    """Read and check a dataset, down to the existence of its hidden files.
+
+    Raises:
+        DocumentError: one problem per fault, with its line.
+    """
+    source = read_yaml(path)
+    loaded = LoadedDataset(_record(source, Dataset), path, source.sha256)
+    problems: list[Problem] = []
+    for task in loaded.dataset.tasks:
+        try:
+            loaded.hidden_files(task)
+        except DocumentError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise DocumentError(_with_lines(problems, source))
+    return loaded
+
+
+def load_document(path: Path, model: type[R]) -> R:
+    """Read a YAML file as a record of ``model``.
+
+    Raises:
+        DocumentError: one problem per fault, with its line.
+    """
+    return _record(read_yaml(path), model)
+
+
+def _record(source: YamlSource, model: type[R]) -> R:
+    return validated(model, source.data, lambda loc: Origin(source.file, source.places[loc]))
+
+
+def _with_lines(problems: list[Problem], source: YamlSource) -> list[Problem]:
+    lines = {field_name(loc): place.line for loc, place in source.places.items()}
+    return [Problem(p.file, lines.get(p.field), p.field, p.message) for p in problems]
+
+
+def _inside(folder: Path, relative: str) -> Path:
+    found = (folder / relative).resolve()
+    if not found.is_relative_to(folder):
+        raise ValueError(f"{relative!r} lies outside the dataset's folder")
+    if not found.exists():
+        raise ValueError(f"{relative!r} does not exist beside the dataset")
+    return found
