@@ -1,0 +1,128 @@
+"""Anthropic Messages: ``POST /v1/messages``, as its public API reference and Claude Code 2.1 have it."""
+
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from typing import Any
+
+from swetrials.records.usage import Usage
+from swetrials.wire import sse
+from swetrials.wire.rehearsal import tokens
+from swetrials.wire.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Tool, count_turns, unique
+from swetrials.wire.rehearsal.speaker import Frame, items, texts
+from swetrials.wire.route import Dialect
+
+_ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+
+
+class AnthropicMessages:
+    """The dialect of Claude Code."""
+
+    dialect: Dialect = "anthropic"
+
+    def read(self, body: Mapping[str, Any]) -> Conversation:
+        """Return what a request says."""
+        messages = items(body.get("messages"))
+        if not messages:
+            raise BadRequest("messages: at least one message is required")
+        first = takewhile(lambda message: message.get("role") != "assistant", messages)
+        opening = [text for message in first for text in texts(message.get("content"))] + texts(body.get("system"))
+        return Conversation(
+            model=str(body.get("model", "")),
+            stream=body.get("stream") is True,
+            opening="\n".join(opening),
+            turn=count_turns(message.get("role") == "assistant" for message in messages),
+            tools=tuple(
+                Tool.from_schema(str(tool.get("name")), tool.get("input_schema")) for tool in items(body.get("tools"))
+            ),
+            prompt=tokens.marked_prompt(_parts(body, messages)),
+        )
+
+    def whole(self, reply: Reply) -> dict[str, object]:
+        """Return a message object."""
+        content: list[dict[str, object]] = [{"type": "text", "text": reply.text}] if reply.text else []
+        content += [_tool_use(call, dict(call.arguments)) for call in reply.calls]
+        return _message(reply, content, reply.stop.value, _usage(reply.usage))
+
+    def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
+        """Return message_start, the content blocks, message_delta and message_stop."""
+        usage = _usage(reply.usage)
+        # The real service has sampled a token when it sends message_start, and says so.
+        at_start = {**usage, "output_tokens": min(1, reply.usage.output or 0)}
+        yield _frame("message_start", message=_message(reply, [], None, at_start))
+        yield _frame("ping")
+        if reply.text:
+            yield _frame("content_block_start", index=0, content_block={"type": "text", "text": ""})
+            for piece, size in tokens.pieces(reply.text, piece_tokens):
+                yield _frame("content_block_delta", size, index=0, delta={"type": "text_delta", "text": piece})
+            yield _frame("content_block_stop", index=0)
+        for index, call in enumerate(reply.calls, start=1 if reply.text else 0):
+            yield from _stream_call(call, index, piece_tokens)
+        stop = {"stop_reason": reply.stop.value, "stop_sequence": None}
+        yield _frame("message_delta", delta=stop, usage=usage)
+        yield _frame("message_stop")
+
+    def error(self, status: int, message: str) -> dict[str, object]:
+        """Return an error object."""
+        return {"type": "error", "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}}
+
+
+def _parts(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[tokens.Part]:
+    system = body.get("system")
+    parts = [tokens.part(tool) for tool in items(body.get("tools"))]
+    parts += [tokens.part(block) for block in ([system] if isinstance(system, str) else items(system))]
+    for message in messages:
+        content, by_model = message.get("content"), message.get("role") == "assistant"
+        blocks = items(content) if isinstance(content, list) else [content]
+        parts += [tokens.part(block, by_model) for block in blocks or [""]]
+    return parts
+
+
+def _stream_call(call: Call, index: int, piece_tokens: int) -> Iterator[Frame]:
+    yield _frame("content_block_start", tokens.count(call.name), index=index, content_block=_tool_use(call, {}))
+    for piece, size in tokens.pieces(call.json, piece_tokens):
+        delta = {"type": "input_json_delta", "partial_json": piece}
+        yield _frame("content_block_delta", size, index=index, delta=delta)
+    yield _frame("content_block_stop", index=index)
+
+
+def _tool_use(call: Call, arguments: dict[str, object]) -> dict[str, object]:
+    return {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.name, "input": arguments}
+
+
+def _message(
+    reply: Reply, content: list[dict[str, object]], stop: str | None, usage: dict[str, object]
+) -> dict[str, object]:
+    return {
+        "id": unique("msg"),
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model,
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+
+
+def _usage(usage: Usage) -> dict[str, object]:
+    return {
+        "input_tokens": usage.fresh_input,
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": usage.cache_write_5m,
+            "ephemeral_1h_input_tokens": usage.cache_write_1h,
+        },
+        "output_tokens": usage.output,
+        "service_tier": "standard",
+    }
+
+
+def _frame(event: str, output_tokens: int = 0, **data: object) -> Frame:
+    return Frame(sse.frame({"type": event, **data}, event), output_tokens)

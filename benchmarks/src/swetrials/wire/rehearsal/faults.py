@@ -1,0 +1,126 @@
+"""How a response goes wrong: each fault as a change to the reply, to its frames, or in place of both."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import orjson
+
+from swetrials.records.usage import Usage
+from swetrials.wire import sse
+from swetrials.wire.rehearsal.conversation import Conversation, Reply, Stop
+from swetrials.wire.rehearsal.ledger import NOTHING
+from swetrials.wire.rehearsal.play import Cue
+from swetrials.wire.rehearsal.scenario import Fault, FaultKind
+from swetrials.wire.rehearsal.speaker import Frame, Speaker
+
+JSON = "application/json"
+HTML_PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body>Sign in to go on.</body></html>\n"
+PIECE_TOKENS = 32
+SLOW_SECONDS_PER_TOKEN = 1.0
+REFUSAL_TEXT = "I cannot help with that."
+_GARBAGE = b'data: {"type": "content_bl\xff\xfe<<garbage>>\n\n'
+_STATUSES = {
+    FaultKind.STATUS_401: (401, "the API key is not valid (rehearsed)"),
+    FaultKind.STATUS_429: (429, "too many requests (rehearsed)"),
+    FaultKind.STATUS_500: (500, "internal server error (rehearsed)"),
+    FaultKind.STATUS_529: (529, "overloaded (rehearsed)"),
+}
+
+
+class Ending(StrEnum):
+    """What becomes of the connection after the last frame."""
+
+    FINISH = "finish"
+    CUT = "cut"
+    HANG = "hang"
+
+
+@dataclass(frozen=True)
+class Performance:
+    """A response ready to be sent. Its headers go out with the first frame; without frames, never."""
+
+    frames: Sequence[Frame]
+    bill: Usage
+    status: int = 200
+    media_type: str = JSON
+    headers: tuple[tuple[str, str], ...] = ()
+    ending: Ending = Ending.FINISH
+    seconds_per_token: float = 0.0
+
+
+class FaultCounter:
+    """Counts how often each fault struck: the one thing that the server remembers between requests."""
+
+    def __init__(self) -> None:
+        self._struck: Counter[tuple[str, str]] = Counter()
+
+    def strike(self, api_key: str, cue: Cue) -> FaultKind | None:
+        """Return the fault that strikes a request, and count it."""
+        fault = cue.fault
+        if fault is None or cue.script is None or not _is_due(fault, cue.step):
+            return None
+        place = (api_key, cue.script.when)
+        if fault.times is not None and self._struck[place] >= fault.times:
+            return None
+        self._struck[place] += 1
+        return fault.kind
+
+
+def _is_due(fault: Fault, step: int | None) -> bool:
+    return fault.at_step is None or fault.at_step == step
+
+
+def refuse(speaker: Speaker, status: int, message: str) -> Performance:
+    """Return an error response in the dialect's own shape."""
+    headers = (("retry-after", "1"),) if status == 429 else ()
+    return Performance([Frame(orjson.dumps(speaker.error(status, message)))], NOTHING, status, headers=headers)
+
+
+def stage(kind: FaultKind | None, reply: Reply, conversation: Conversation, speaker: Speaker) -> Performance:
+    """Return the response to a request, with the fault that strikes it."""
+    match kind:
+        case FaultKind.STATUS_401 | FaultKind.STATUS_429 | FaultKind.STATUS_500 | FaultKind.STATUS_529:
+            return refuse(speaker, *_STATUSES[kind])
+        case FaultKind.HTML:
+            return Performance([Frame(HTML_PAGE)], NOTHING, media_type="text/html")
+        case FaultKind.HANG_BEFORE_HEADERS:
+            return Performance([], NOTHING, ending=Ending.HANG)
+        case FaultKind.EMPTY | FaultKind.REFUSAL | FaultKind.MAX_TOKENS:
+            return _sound(_spoil(kind, reply), conversation, speaker)
+        case FaultKind.SLOW:
+            slow = _sound(reply, conversation, speaker, piece_tokens=1)
+            return replace(slow, seconds_per_token=SLOW_SECONDS_PER_TOKEN)
+        case FaultKind.BROKEN_SSE | FaultKind.CUT | FaultKind.HANG_MID_STREAM:
+            return _break(kind, _sound(reply, conversation, speaker))
+        case None:
+            return _sound(reply, conversation, speaker)
+
+
+def _sound(reply: Reply, conversation: Conversation, speaker: Speaker, piece_tokens: int = PIECE_TOKENS) -> Performance:
+    if conversation.stream:
+        frames = list(speaker.stream(reply, conversation, piece_tokens))
+        return Performance(frames, reply.usage, media_type=sse.MEDIA_TYPE)
+    body = orjson.dumps(speaker.whole(reply))
+    # Two frames, so that a response that is not streamed has a middle to break off in, too.
+    middle = len(body) // 2
+    return Performance([Frame(body[:middle]), Frame(body[middle:], reply.usage.output or 0)], reply.usage)
+
+
+def _spoil(kind: FaultKind, reply: Reply) -> Reply:
+    """Return a reply that ends properly, but not as an agent would have it."""
+    if kind is FaultKind.EMPTY:
+        return replace(reply, text="", calls=(), stop=Stop.END_TURN)
+    if kind is FaultKind.REFUSAL:
+        return replace(reply, text=REFUSAL_TEXT, calls=(), stop=Stop.REFUSAL)
+    text = reply.text or "I will now"
+    return replace(reply, text=text[: max(1, len(text) // 2)], calls=(), stop=Stop.MAX_TOKENS)
+
+
+def _break(kind: FaultKind, sound: Performance) -> Performance:
+    """Return a response that breaks off in its middle."""
+    half = sound.frames[: max(1, len(sound.frames) // 2)]
+    if kind is FaultKind.BROKEN_SSE:
+        return replace(sound, frames=[*half, Frame(_GARBAGE)])
+    return replace(sound, frames=half, ending=Ending.CUT if kind is FaultKind.CUT else Ending.HANG)

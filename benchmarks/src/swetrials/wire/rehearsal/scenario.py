@@ -1,0 +1,114 @@
+"""The scenario: what the scripted model does, as a person writes it in YAML."""
+
+from enum import StrEnum
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from swetrials.records.base import Record
+
+
+class FaultKind(StrEnum):
+    """Every way in which the scripted model can misbehave."""
+
+    STATUS_429 = "status_429"
+    STATUS_500 = "status_500"
+    STATUS_529 = "status_529"
+    STATUS_401 = "status_401"
+    HTML = "html"
+    BROKEN_SSE = "broken_sse"
+    CUT = "cut"
+    HANG_BEFORE_HEADERS = "hang_before_headers"
+    HANG_MID_STREAM = "hang_mid_stream"
+    EMPTY = "empty"
+    REFUSAL = "refusal"
+    MAX_TOKENS = "max_tokens"
+    SLOW = "slow"
+
+
+class Fault(Record):
+    """A misbehaviour, and when it strikes.
+
+    A fault that ends its response properly (``empty``, ``refusal``, ``max_tokens``) uses up the step it
+    strikes: the agent keeps that response, so its next request is for the next step.
+    """
+
+    kind: FaultKind
+    times: int | None = Field(None, ge=1, description="strikes per API key and script; null: always")
+    at_step: int | None = Field(None, ge=0, description="the step it strikes, counted from 0; null: every step")
+
+
+class WriteFile(Record):
+    """Create a file. To change one that is there, use ``edit``: agents refuse to overwrite what they have not read."""
+
+    path: str = Field(min_length=1, description="absolute, or relative to the agent's working directory")
+    content: str
+
+
+class EditFile(Record):
+    """Replace text that occurs exactly once in a file."""
+
+    path: str = Field(min_length=1, description="absolute, or relative to the agent's working directory")
+    old: str = Field(min_length=1)
+    new: str
+
+
+class Action(Record):
+    """One thing to do with a tool: exactly one of ``write``, ``edit`` and ``shell``."""
+
+    write: WriteFile | None = None
+    edit: EditFile | None = None
+    shell: str | None = Field(None, min_length=1, description="a command for the agent's shell")
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        if sum(thing is not None for thing in (self.write, self.edit, self.shell)) != 1:
+            raise ValueError("an action is exactly one of write, edit and shell")
+        return self
+
+
+class Step(Record):
+    """One response of the model: something said, one tool call or several, or both."""
+
+    say: str = ""
+    write: WriteFile | None = None
+    edit: EditFile | None = None
+    shell: str | None = Field(None, min_length=1, description="a command for the agent's shell")
+    all: tuple[Action, ...] = Field((), description="several tool calls in one response")
+
+    @model_validator(mode="after")
+    def _is_one_response(self) -> Self:
+        tools = sum(thing is not None for thing in (self.write, self.edit, self.shell)) + bool(self.all)
+        if tools > 1:
+            raise ValueError("a step has one of write, edit, shell and all; put several calls under all")
+        if not tools and not self.say:
+            raise ValueError("a step needs at least one of say, write, edit, shell and all")
+        return self
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What the response does with tools, in order."""
+        if self.write is None and self.edit is None and self.shell is None:
+            return self.all
+        return (Action(write=self.write, edit=self.edit, shell=self.shell),)
+
+
+class Script(Record):
+    """What to play in the conversations that open with a certain text."""
+
+    when: str = Field(min_length=1, description="text that the opening (system prompt, first user message) holds")
+    fault: Fault | None = None
+    steps: tuple[Step, ...] = Field(min_length=1)
+
+
+class Scenario(Record):
+    """A set of scripts. The first whose ``when`` a conversation's opening holds is played in it."""
+
+    schema_version: Literal["1.0"]
+    name: str = Field(min_length=1)
+    fault: Fault | None = Field(None, description="strikes in every script, in place of the script's own fault")
+    scripts: tuple[Script, ...] = Field(min_length=1)
+
+    def with_fault(self, kind: FaultKind) -> Self:
+        """Return a copy in which every scripted request meets the fault."""
+        return self.model_copy(update={"fault": Fault(kind=kind)})
