@@ -3,13 +3,24 @@
 set -eu
 CDPATH='' cd -- "$(dirname -- "$0")/.."
 
-# What an interrupted installation leaves: a folder that uv refuses to touch.
-[ -x .venv/bin/python ] || rm -rf .venv
+sync() {
+    scripts/uv.sh sync --frozen --quiet "$@"
+}
 
-if ! scripts/uv.sh sync --frozen --quiet --check >/dev/null 2>&1; then
-    scripts/uv.sh --version >/dev/null
+# What an interruption at the worst moment leaves, and uv refuses to touch.
+is_broken() {
+    [ -d .venv ] && [ ! -x .venv/bin/python ]
+}
+
+# Apart from the check, whose complaints are not for the reader: this may install uv, and says so.
+scripts/uv.sh --version >/dev/null
+if ! sync --check >/dev/null 2>&1; then
     echo "setup: installing Python packages into $PWD/.venv" >&2
-    scripts/uv.sh sync --frozen --quiet
+    if ! sync; then
+        is_broken || exit 2
+        rm -rf .venv
+        sync
+    fi
 fi
 
 .venv/bin/swetrials agents install claude

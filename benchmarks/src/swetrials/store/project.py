@@ -48,7 +48,7 @@ def find_project(environment: Mapping[str, str] = os.environ) -> Project:
     """
     named = environment.get(HOME_VARIABLE)
     root = Path(named).expanduser().resolve() if named else Path(__file__).resolve().parents[3]
-    if (root / "pyproject.toml").is_file() and (root / "dataset").is_dir():
+    if (root / "pyproject.toml").is_file() and (root / "src" / "swetrials").is_dir():
         return Project(root)
     if named:
         raise ProjectError(f"{HOME_VARIABLE}={named} is not the benchmarks/ folder of a swetrials clone")
