@@ -9,6 +9,9 @@ from starlette.types import Receive, Scope, Send
 from swetrials.wire.rehearsal.faults import Ending, Performance
 from swetrials.wire.rehearsal.ledger import Entry
 
+CUT_AFTER_SECONDS = 0.2
+"""Between the last frame and the cut. Claude Code drops what it has not read yet when a connection breaks."""
+
 
 @dataclass(frozen=True)
 class Delivery:
@@ -38,13 +41,18 @@ class Delivery:
                 await self._start(send)
             await send({"type": "http.response.body", "body": frame.data, "more_body": True})
             self.entry.sent(frame.output_tokens)
-        if self.performance.ending is Ending.FINISH:
-            self.entry.finish()
-            await send({"type": "http.response.body", "body": b""})
-            return
-        if self.performance.ending is Ending.CUT:
-            self.hang_up(scope["client"])
-        await anyio.sleep_forever()
+        match self.performance.ending:
+            case Ending.FINISH:
+                self.entry.finish()
+                await send({"type": "http.response.body", "body": b""})
+            case Ending.BREAK_OFF:
+                await send({"type": "http.response.body", "body": b""})
+            case Ending.CUT:
+                await anyio.sleep(CUT_AFTER_SECONDS)
+                self.hang_up(scope["client"])
+                await anyio.sleep_forever()
+            case Ending.HANG:
+                await anyio.sleep_forever()
 
     async def _start(self, send: Send) -> None:
         headers = [("content-type", self.performance.media_type), *self.performance.headers]

@@ -30,9 +30,14 @@ _STATUSES = {
 
 
 class Ending(StrEnum):
-    """What becomes of the connection after the last frame."""
+    """What becomes of the response after the last frame.
+
+    ``finish``: it is whole. ``break_off``: it ends as if it were whole. ``cut``: the connection is closed.
+    ``hang``: nothing more ever comes.
+    """
 
     FINISH = "finish"
+    BREAK_OFF = "break_off"
     CUT = "cut"
     HANG = "hang"
 
@@ -122,5 +127,5 @@ def _break(kind: FaultKind, sound: Performance) -> Performance:
     """Return a response that breaks off in its middle."""
     half = sound.frames[: max(1, len(sound.frames) // 2)]
     if kind is FaultKind.BROKEN_SSE:
-        return replace(sound, frames=[*half, Frame(_GARBAGE)])
+        return replace(sound, frames=[*half, Frame(_GARBAGE)], ending=Ending.BREAK_OFF)
     return replace(sound, frames=half, ending=Ending.CUT if kind is FaultKind.CUT else Ending.HANG)

@@ -29,8 +29,9 @@ class FaultKind(StrEnum):
 class Fault(Record):
     """A misbehaviour, and when it strikes.
 
-    A fault that ends its response properly (``empty``, ``refusal``, ``max_tokens``) uses up the step it
-    strikes: the agent keeps that response, so its next request is for the next step.
+    A fault whose response the agent keeps, whole or in part, uses up the step it strikes: the agent's next
+    request is for the next step. ``empty``, ``refusal`` and ``max_tokens`` are of this kind, and Claude Code
+    2.1 keeps what was said before a stream broke.
     """
 
     kind: FaultKind
@@ -39,7 +40,7 @@ class Fault(Record):
 
 
 class WriteFile(Record):
-    """Create a file. To change one that is there, use ``edit``: agents refuse to overwrite what they have not read."""
+    """Create a file. To change one that is there use ``edit``: a tool may refuse to overwrite what was not read."""
 
     path: str = Field(min_length=1, description="absolute, or relative to the agent's working directory")
     content: str
@@ -107,7 +108,7 @@ class Scenario(Record):
     schema_version: Literal["1.0"]
     name: str = Field(min_length=1)
     fault: Fault | None = Field(None, description="strikes in every script, in place of the script's own fault")
-    scripts: tuple[Script, ...] = Field(min_length=1)
+    scripts: tuple[Script, ...]
 
     def with_fault(self, kind: FaultKind) -> Self:
         """Return a copy in which every scripted request meets the fault."""

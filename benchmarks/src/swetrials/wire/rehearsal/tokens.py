@@ -43,15 +43,20 @@ class Part:
 
 
 def part(value: object, by_model: bool = False) -> Part:
-    """Return the part that a block of a request makes. A cache mark has no size: it moves between requests."""
-    if isinstance(value, str):
-        return Part(count(value), by_model)
+    """Return the part that a block of a request makes.
+
+    A cache mark has no size, and a text has the same size bare and as a block: agents change both between
+    requests, and what was sent once must keep its size.
+    """
     ttl: Literal["5m", "1h"] | None = None
-    if isinstance(value, dict) and value.get("cache_control"):
-        mark = value["cache_control"]
-        ttl = "1h" if isinstance(mark, dict) and mark.get("ttl") == "1h" else "5m"
+    if isinstance(value, dict):
+        mark = value.get("cache_control")
+        if mark:
+            ttl = "1h" if isinstance(mark, dict) and mark.get("ttl") == "1h" else "5m"
         value = {name: item for name, item in value.items() if name != "cache_control"}
-    return Part(count(orjson.dumps(value).decode()), by_model, ttl)
+        value = value.get("text") if value.get("type") == "text" else value
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return Part(count(text), by_model, ttl)
 
 
 def marked_prompt(parts: Sequence[Part]) -> Usage:

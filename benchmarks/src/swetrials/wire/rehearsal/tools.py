@@ -65,7 +65,7 @@ def _edit(wanted: EditFile, tools: Sequence[Tool]) -> list[Call]:
 
 
 def _read(wanted: str, tools: Sequence[Tool]) -> list[Call]:
-    # Claude Code and opencode refuse to edit a file that they have not read. Calls of one response are carried
+    # The edit tools of Claude Code and opencode want the file to be read first. Calls of one response are carried
     # out in order, so the read may stand right before the edit.
     for tool in _named(READERS, tools):
         path = _property(tool, _PATH)
