@@ -1,0 +1,1 @@
+"""Summarises temperature readings."""

@@ -1,0 +1,1 @@
+"""Turns titles into addresses."""

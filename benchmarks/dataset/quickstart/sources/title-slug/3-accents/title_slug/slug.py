@@ -1,0 +1,35 @@
+"""Slugs: lower-case ASCII letters and digits, with single hyphens between words."""
+
+import re
+import unicodedata
+
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
+
+_LETTERS_WITHOUT_A_BASE = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
+)
+
+MAX_LENGTH = 60
+"""Longest slug, in characters."""
+
+
+def slugify(title: str, max_length: int = MAX_LENGTH) -> str:
+    """Return the slug of a title; a title without a letter or digit has the slug ``untitled``.
+
+    A letter with an accent counts as the letter without it. A slug longer than ``max_length`` ends at the
+    last whole word that fits.
+    """
+    slug = _SEPARATORS.sub("-", _to_ascii(title.lower())).strip("-") or "untitled"
+    return _shortened(slug, max_length)
+
+
+def _to_ascii(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text).translate(_LETTERS_WITHOUT_A_BASE)
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+def _shortened(slug: str, max_length: int) -> str:
+    if len(slug) <= max_length:
+        return slug
+    whole_words = slug[: max_length + 1].rpartition("-")[0]
+    return whole_words or slug[:max_length]
