@@ -1,0 +1,340 @@
+"""Running a program so that nothing of it is left: own group, limits that do not depend on output, and proof."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, Literal
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+import psutil  # type: ignore[import-untyped]
+
+MARK = "ATTEMPT_ID"
+"""Environment variable by which the processes of an attempt are known, wherever they went."""
+
+Cause = Literal["exited", "grace", "wall_limit", "idle_limit", "cancelled"]
+"""What ended a program. ``exited``: itself. ``grace``: it had said its final word and did not exit. ``cancelled`` is
+for callers' records: :func:`run_group` passes a cancellation on instead of returning."""
+
+_CHUNK_BYTES = 1 << 18
+_KILL_SECONDS = 5.0
+_PAUSE_SECONDS = 0.02
+
+
+class LaunchError(Exception):
+    """A program cannot be started; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to start: words (no shell), the working folder, and the whole environment."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a program may take, and how long it is given to end.
+
+    Attributes:
+        wall_seconds: from start to end.
+        idle_seconds: between two outputs; ``None`` for no limit.
+        grace_seconds: from its final word to its end.
+        drain_seconds: from TERM to KILL.
+    """
+
+    wall_seconds: float
+    idle_seconds: float | None = None
+    grace_seconds: float = 5.0
+    drain_seconds: float = 3.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended.
+
+    Attributes:
+        exit_code: negative for the signal that ended it; ``None`` when even KILL did not.
+        cause: what ended it.
+        wall_seconds: from start to end, on a clock that nobody sets.
+        survivors: its processes that are alive in spite of KILL; anything but 0 is a fault.
+        started_at: in UTC.
+        ended_at: in UTC.
+    """
+
+    exit_code: int | None
+    cause: Cause
+    wall_seconds: float
+    survivors: int
+    started_at: datetime
+    ended_at: datetime
+
+
+async def run_group(
+    command: Command,
+    limits: Limits,
+    *,
+    mark: str,
+    on_output: Callable[[bytes], bool],
+    stderr: Path,
+    stdin: Path | None = None,
+) -> Ended:
+    """Run a program in a session and process group of its own, and leave nothing of it behind.
+
+    However it ends, by itself too, everything that belongs to it is stopped: TERM to the group, time to drain
+    while output is still read, then KILL for the group, its descendants and every process that carries its
+    mark in the environment. What has left the group, cleared its environment and lost its parents cannot be
+    told apart; in the sandbox it dies with its process namespace all the same. Memory use is constant.
+
+    Args:
+        command: what to start; ``ATTEMPT_ID`` is added to its environment.
+        limits: how long it may take.
+        mark: the value of ``ATTEMPT_ID``, unlike any other's.
+        on_output: gets standard output as it comes, cut anywhere; returns True once the program has said its
+            final word. What it raises stops the program and is passed on.
+        stderr: file for the standard error.
+        stdin: file for the standard input; by default it is empty.
+
+    Raises:
+        LaunchError: the program cannot be started.
+        OSError: ``stderr`` cannot be written or ``stdin`` not be read.
+    """
+    with stderr.open("wb") as file:
+        return await _run(command, limits, mark, on_output, file, stdin)
+
+
+async def run_captured(command: Command, limits: Limits, *, mark: str, tail_bytes: int = 20_000) -> tuple[Ended, bytes]:
+    """Run a program as :func:`run_group` does and return the end of its output, standard error included.
+
+    Raises:
+        LaunchError: the program cannot be started.
+    """
+    tail = bytearray()
+
+    def keep(data: bytes) -> bool:
+        tail.extend(data)
+        del tail[:-tail_bytes]
+        return False
+
+    ended = await _run(command, limits, mark, keep, subprocess.STDOUT, None)
+    return ended, bytes(tail)
+
+
+def stop_marked(mark: str) -> int:
+    """Kill every process that carries a mark and return how many there were.
+
+    For clearing up after a harness that was killed itself.
+    """
+    found: set[psutil.Process] = set()
+    give_up_at = time.monotonic() + _KILL_SECONDS
+    while (alive := _alive(lambda process: _carries(process, mark))) and time.monotonic() < give_up_at:
+        found |= alive
+        _kill(alive)
+        time.sleep(_PAUSE_SECONDS)
+    return len(found)
+
+
+async def _run(
+    command: Command,
+    limits: Limits,
+    mark: str,
+    on_output: Callable[[bytes], bool],
+    stderr: IO[bytes] | int,
+    stdin: Path | None,
+) -> Ended:
+    # A pipe of our own: the one that asyncio would make can keep it from noticing the program's end for as
+    # long as a grandchild holds the other end.
+    read_end, write_end = os.pipe()
+    try:
+        try:
+            process = await _start(command, mark, write_end, stderr, stdin)
+        finally:
+            os.close(write_end)
+        return await _Watch(process, mark, limits, on_output).run(read_end)
+    finally:
+        os.close(read_end)
+
+
+async def _start(
+    command: Command, mark: str, stdout: int, stderr: IO[bytes] | int, stdin: Path | None
+) -> anyio.abc.Process:
+    with (stdin or Path(os.devnull)).open("rb") as source:
+        try:
+            # A cancellation here would lose hold of a program that has just been started.
+            with anyio.CancelScope(shield=True):
+                process = await anyio.open_process(
+                    list(command.argv),
+                    cwd=command.cwd,
+                    env={**command.environment, MARK: mark},
+                    stdin=source,
+                    stdout=stdout,
+                    stderr=stderr,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            if not command.cwd.is_dir():
+                raise LaunchError(f"cannot start {command.argv[0]}: there is no folder {command.cwd}") from None
+            raise LaunchError(f"cannot start {command.argv[0]}: {error.strerror}") from None
+        except ValueError as error:
+            raise LaunchError(f"cannot start {command.argv[0]}: {error}") from None
+    return process
+
+
+class _Watch:
+    """One running program: what was seen of it, and how it is stopped."""
+
+    def __init__(
+        self, process: anyio.abc.Process, mark: str, limits: Limits, on_output: Callable[[bytes], bool]
+    ) -> None:
+        self._process = process
+        self._mark = mark
+        self._limits = limits
+        self._on_output = on_output
+        self._members: set[psutil.Process] = set()
+        self._failure: Exception | None = None
+        self._changed = anyio.Event()
+        self._output_ended = anyio.Event()
+        self._started_at = datetime.now(UTC)
+        self._started = self._last_output = anyio.current_time()
+        self._final_word: float | None = None
+        self._exited: float | None = None
+
+    async def run(self, output: int) -> Ended:
+        """Watch the program until nothing of it is left."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read, output)
+            tasks.start_soon(self._wait)
+            try:
+                cause = await self._until_over()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    survivors = await self._stop()
+                tasks.cancel_scope.cancel()
+        if self._failure is not None:
+            raise self._failure
+        wall_seconds = (self._exited or anyio.current_time()) - self._started
+        return Ended(
+            exit_code=self._process.returncode,
+            cause=cause,
+            wall_seconds=wall_seconds,
+            survivors=survivors,
+            started_at=self._started_at,
+            ended_at=self._started_at + timedelta(seconds=wall_seconds),
+        )
+
+    async def _read(self, output: int) -> None:
+        try:
+            while True:
+                await anyio.wait_readable(output)
+                data = os.read(output, _CHUNK_BYTES)
+                if not data:
+                    break
+                over = self._on_output(data)
+                self._last_output = anyio.current_time()
+                if over and self._final_word is None:
+                    self._final_word = self._last_output
+                    self._changed.set()
+        except Exception as error:
+            self._failure = error
+            self._changed.set()
+        finally:
+            self._output_ended.set()
+
+    async def _wait(self) -> None:
+        await self._process.wait()
+        self._exited = anyio.current_time()
+        self._changed.set()
+
+    async def _until_over(self) -> Cause:
+        while self._exited is None and self._failure is None:
+            due, cause = self._next_limit()
+            if anyio.current_time() >= due:
+                return cause
+            self._changed = anyio.Event()
+            with anyio.CancelScope(deadline=due):
+                await self._changed.wait()
+        return "exited"
+
+    def _next_limit(self) -> tuple[float, Cause]:
+        # Once it has said its final word its work is done, however late: only the grace counts.
+        if self._final_word is not None:
+            return self._final_word + self._limits.grace_seconds, "grace"
+        wall = self._started + self._limits.wall_seconds
+        if self._limits.idle_seconds is None or wall <= self._last_output + self._limits.idle_seconds:
+            return wall, "wall_limit"
+        return self._last_output + self._limits.idle_seconds, "idle_limit"
+
+    async def _stop(self) -> int:
+        """Stop whatever is left, let the output run dry, and return how many processes are alive even so."""
+        if await self._left():
+            _signal_group(self._process.pid, signal.SIGTERM)
+            with anyio.move_on_after(self._limits.drain_seconds):
+                await self._until_gone()
+        with anyio.move_on_after(_KILL_SECONDS):
+            while alive := await self._left():
+                _kill(alive)
+                await anyio.sleep(_PAUSE_SECONDS)
+        with anyio.move_on_after(self._limits.drain_seconds):
+            await self._output_ended.wait()
+        return len(await self._left())
+
+    async def _until_gone(self) -> None:
+        while await self._left():
+            await anyio.sleep(_PAUSE_SECONDS)
+
+    async def _left(self) -> set[psutil.Process]:
+        """Return the living processes of the program. Who was once a member stays one, orphaned or not."""
+        alive = await anyio.to_thread.run_sync(_alive, self._belongs)
+        self._members |= alive
+        return alive
+
+    def _belongs(self, process: psutil.Process) -> bool:
+        leader = self._process.pid
+        return (
+            process in self._members
+            or leader in (os.getpgid(process.pid), os.getsid(process.pid))
+            or _carries(process, self._mark)
+        )
+
+
+def _alive(belongs: Callable[[psutil.Process], bool]) -> set[psutil.Process]:
+    """Return the living processes that belong, with all that descend from them."""
+    members: set[psutil.Process] = set()
+    children: dict[int, list[psutil.Process]] = {}
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            children.setdefault(process.ppid(), []).append(process)
+            if belongs(process):
+                members.add(process)
+    waiting = list(members)
+    while waiting:
+        born = set(children.get(waiting.pop().pid, ())) - members
+        members |= born
+        waiting.extend(born)
+    return members
+
+
+def _carries(process: psutil.Process, mark: str) -> bool:
+    return bool(process.environ().get(MARK) == mark)
+
+
+def _kill(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.Error):
+            process.kill()
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

@@ -1,0 +1,230 @@
+"""The mirror cache: every repository fetched once, and checkouts that hold one commit and nothing after it."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+from swetrials.records.dataset import git_ref, repository_address, repository_name
+from swetrials.workspace.git import (
+    FETCH_LIMIT_SECONDS,
+    GitError,
+    lay_out_repository,
+    run_git,
+    sealed_environment,
+    shown,
+    users_environment,
+)
+from swetrials.workspace.processes import MARK, stop_marked
+
+BRANCH = "main"
+"""The one branch of every checkout."""
+
+_FULL_SHA = re.compile(r"[0-9a-f]{40}")
+_SHA = re.compile(r"[0-9a-f]{7,40}")
+_SCP_LIKE = re.compile(r"[^/]*:")
+
+_COMMITTER = "[user]\n\tname = Developer\n\temail = developer@localhost\n"
+
+# The user's own folder, whoever owns the files in it (a mounted volume, say). Stands for `git upload-pack` where
+# git itself would refuse; the setting cannot be handed on to that process in another way.
+_UPLOAD_PACK = "--upload-pack=git -c safe.directory=* upload-pack"
+
+
+class Repositories:
+    """A cache of bare mirrors below one folder, one for each repository address.
+
+    Processes and threads may share the folder: one fetches, the others wait. A mirror stays usable when a fetch
+    is killed at any moment.
+
+    Submodules are not fetched: their folders are empty in a checkout. Files kept by git LFS are the pointers
+    that the repository stores.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Use the cache below ``root``, which is made when it is first needed."""
+        self._root = root.absolute()
+        self._resolved: dict[tuple[str, str], str] = {}
+
+    def resolve(self, repo: str, ref: str) -> str:
+        """Return the full id of the commit that a tag, a branch or a commit id stands for.
+
+        A full commit id or a tag that the mirror has needs no network. A branch may move: it is looked up once
+        in the life of this object, so that all trials of a run see the same commit and a later run the newer one.
+
+        Args:
+            repo: a URL, ``user@host:path``, or the path of a repository or a git bundle.
+            ref: tag, branch or commit id (a short id works when a branch or tag leads to it). A tag wins over
+                a branch of the same name.
+
+        Raises:
+            GitError: the repository cannot be reached, or has no such ref.
+        """
+        address = _address(repo)
+        _checked_ref(ref)
+        if known := self._resolved.get((address, ref)):
+            return known
+        with self._locked(address) as mirror:
+            if (address, ref) not in self._resolved:
+                self._resolved[address, ref] = _lasting(mirror, ref) or _fetched(mirror, address, ref)
+        return self._resolved[address, ref]
+
+    def check_out(self, repo: str, commit: str, into: Path) -> None:
+        """Make a checkout that holds the commit alone, on a branch called ``main``.
+
+        Its repository has no remote, no tag, no reflog and no object of any other commit. Files hold the bytes that
+        the repository stores (see :func:`~swetrials.workspace.git.lay_out_repository`).
+
+        Args:
+            repo: the address that the commit was resolved for.
+            commit: the full id, from :meth:`resolve`.
+            into: the folder to make, or an empty one.
+
+        Raises:
+            GitError: the commit is not in the cache, or the folder has something in it.
+        """
+        if not _FULL_SHA.fullmatch(commit):
+            raise GitError(f"cannot check out {commit!r}: it is not a full commit id; resolve it first")
+        if into.is_dir() and any(into.iterdir()):
+            raise GitError(f"cannot check out into {into}: the folder is not empty")
+        git_dir = into.absolute() / ".git"
+        lay_out_repository(git_dir, bare=False, settings=_COMMITTER)
+        self._copy_objects(repo, commit, git_dir)
+        (git_dir / "shallow").write_text(f"{commit}\n", encoding="ascii")
+        (git_dir / "refs" / "heads" / BRANCH).write_text(f"{commit}\n", encoding="ascii")
+        run_git(
+            "read-tree",
+            "--reset",
+            "-u",
+            "HEAD",
+            purpose=f"write the files of {commit[:12]} of {shown(repo)}",
+            environment=sealed_environment(git_dir, into.absolute()),
+            cwd=into,
+        )
+
+    def objects(self, repo: str) -> Path:
+        """Return the object directory of a repository's mirror, which has to be treated as read-only."""
+        return self._mirror(_address(repo)) / "objects"
+
+    def _copy_objects(self, repo: str, commit: str, git_dir: Path) -> None:
+        mirror = self._mirror(_address(repo))
+        purpose = f"read commit {commit[:12]} of {shown(repo)}"
+        environment = sealed_environment(mirror)
+        mend = "resolve it first, or remove the mirror's folder to have it fetched again"
+        listed = run_git(
+            "rev-list", "--objects", "--no-walk", commit, "--", purpose=purpose, mend=mend, environment=environment
+        )
+        pack = git_dir / "objects" / "pack" / "pack"
+        run_git("pack-objects", "--quiet", pack, purpose=purpose, mend=mend, environment=environment, stdin=listed)
+
+    def _mirror(self, address: str) -> Path:
+        digest = hashlib.sha256(os.fsencode(address)).hexdigest()[:16]
+        return self._root / f"{repository_name(address)}-{digest}.git"
+
+    @contextmanager
+    def _locked(self, address: str) -> Iterator[Path]:
+        self._root.mkdir(parents=True, exist_ok=True)
+        mirror = self._mirror(address)
+        with FileLock(mirror.with_suffix(".lock")):
+            if not (mirror / "HEAD").exists():
+                lay_out_repository(mirror, bare=True)
+            yield mirror
+
+
+def _address(repo: str) -> str:
+    """Return an address that means the same from every folder."""
+    try:
+        repository_address(repo)
+    except ValueError as error:
+        raise GitError(f"cannot use the repository: {error}") from None
+    if "://" in repo or _SCP_LIKE.match(repo):
+        return repo
+    return str(Path(repo).expanduser().absolute())
+
+
+def _checked_ref(ref: str) -> None:
+    try:
+        git_ref(ref)
+    except ValueError as error:
+        raise GitError(f"cannot use the ref: {error}") from None
+
+
+def _lasting(mirror: Path, ref: str) -> str | None:
+    """Return the commit of a ref that does not move, when the mirror has it."""
+    return _commit(mirror, [ref] if _FULL_SHA.fullmatch(ref) else [f"refs/tags/{ref}"])
+
+
+def _fetched(mirror: Path, address: str, ref: str) -> str:
+    _clear_wreckage(mirror)
+    _fetch(mirror, address, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], "the address")
+    names = [f"refs/tags/{ref}", f"refs/heads/{ref}"]
+    if _SHA.fullmatch(ref):
+        names.insert(0 if _FULL_SHA.fullmatch(ref) else 2, ref)
+    if found := _commit(mirror, names):
+        return found
+    # A commit or ref that no branch or tag leads to, such as refs/pull/7/head: a server may give it by name.
+    kept = f"refs/extra/{hashlib.sha256(ref.encode()).hexdigest()}"
+    _fetch(mirror, address, [f"+{ref}:{kept}"], f"that the ref {ref!r} is a tag, a branch or a full commit id there")
+    if found := _commit(mirror, [kept]):
+        return found
+    raise GitError(f"cannot use {ref!r} of {shown(address)}: it is not a commit; give a tag, a branch or a commit id")
+
+
+def _fetch(mirror: Path, address: str, refspecs: Sequence[str], check: str) -> None:
+    local = [_UPLOAD_PACK] if address.startswith(("/", "file://")) else []
+    run_git(
+        "-c",
+        # A pack appears at once and whole; loose objects appear one by one, and a killed fetch would leave some.
+        "fetch.unpackLimit=1",
+        f"--git-dir={mirror}",
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--prune",
+        "--force",
+        "--update-shallow",
+        "--no-write-fetch-head",
+        "--no-recurse-submodules",
+        *local,
+        "--",
+        address,
+        *refspecs,
+        purpose=f"fetch {shown(address)}",
+        mend=f"check {check}",
+        environment=users_environment() | {MARK: mirror.name},
+        limit_seconds=FETCH_LIMIT_SECONDS,
+    )
+
+
+def _clear_wreckage(mirror: Path) -> None:
+    """Remove what a killed fetch has left; the caller holds the lock, so that nobody else is fetching.
+
+    A harness that is killed leaves its git running, which is why the locks' owner is stopped first.
+    """
+    places = (mirror.glob("*.lock"), (mirror / "refs").rglob("*.lock"), (mirror / "objects").rglob("tmp_*"))
+    wreckage = [path for place in places for path in place]
+    if wreckage:
+        stop_marked(mirror.name)
+    for path in wreckage:
+        path.unlink(missing_ok=True)
+
+
+def _commit(mirror: Path, names: Sequence[str]) -> str | None:
+    """Return the commit that the first of the names that exists leads to."""
+    printed = run_git(
+        "cat-file",
+        "--batch-check",
+        purpose=f"read the mirror {mirror.name}",
+        mend=f"remove {mirror} to have it fetched again",
+        environment=sealed_environment(mirror),
+        stdin="".join(f"{name}^{{commit}}\n" for name in names).encode(),
+    )
+    for line in printed.decode(errors="replace").splitlines():
+        match line.split():
+            case [sha, "commit", _]:
+                return sha
+    return None

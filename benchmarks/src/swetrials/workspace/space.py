@@ -1,0 +1,163 @@
+"""Private working folders: one for each attempt, locked while it is in use, gone afterwards."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from swetrials.records.base import safe_path_part
+from swetrials.workspace.processes import stop_marked
+
+_LOCK = ".lock"
+_KEEP = "KEEP"
+_REMOVAL_TRIES = 3
+
+
+class SpaceError(Exception):
+    """A working folder cannot be used or removed; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """The folders of one attempt.
+
+    Attributes:
+        root: holds all the others; whoever may write it may write them.
+        checkout: the agent's working directory.
+        home: its private HOME.
+        artifacts: where it leaves its documents.
+        temporary: its TMPDIR.
+    """
+
+    root: Path
+    checkout: Path
+    home: Path
+    artifacts: Path
+    temporary: Path
+
+
+def private_root(configured: Path | None) -> Path:
+    """Return the folder that working folders are made in, made with access for its owner alone.
+
+    The agent sees its name, so the default one says nothing about who made it.
+
+    Args:
+        configured: the folder a person chose; by default ``work-<uid>`` in the folder for temporary files.
+
+    Raises:
+        SpaceError: the folder is a link, no folder, somebody else's, or open to be written by others.
+    """
+    root = (configured or Path(tempfile.gettempdir(), f"work-{os.getuid()}")).absolute()
+    mend = "choose another with clone_dir"
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = root.lstat()
+    except OSError as error:
+        raise SpaceError(f"{root} cannot be the working folder: {error.strerror}; {mend}") from None
+    if root.is_symlink():
+        raise SpaceError(f"{root} cannot be the working folder: it is a symbolic link; {mend}")
+    if found.st_uid != os.getuid():
+        raise SpaceError(f"{root} cannot be the working folder: it belongs to user {found.st_uid}; {mend}")
+    if found.st_mode & 0o022:
+        raise SpaceError(f"{root} cannot be the working folder: others may write to it; chmod go-w it, or {mend}")
+    return root.resolve()
+
+
+@contextmanager
+def attempt_space(root: Path, attempt_id: str, *, keep: bool = False) -> Iterator[Space]:
+    """Make the folders of an attempt, hold them for as long as the block runs, and remove them.
+
+    What cannot be removed, for a disk that fails, say, is left to the next :func:`sweep`.
+
+    Args:
+        root: from :func:`private_root`.
+        attempt_id: also the mark of the attempt's processes.
+        keep: leave the folders where they are, for a person to look at.
+
+    Raises:
+        ValueError: the id cannot name a folder.
+        SpaceError: there is such an attempt already.
+        OSError: the folders cannot be made.
+    """
+    folder = root / safe_path_part(attempt_id)
+    lock = root / f"{attempt_id}{_LOCK}"
+    with FileLock(lock):
+        if folder.exists():
+            raise SpaceError(f"{folder} is there already; every attempt needs an id of its own")
+        space = Space(folder, folder / "checkout", folder / "home", folder / "artifacts", folder / "tmp")
+        try:
+            folder.mkdir(mode=0o700)
+            for part in (space.checkout, space.home, space.artifacts, space.temporary):
+                part.mkdir(mode=0o700)
+            if keep:
+                (folder / _KEEP).touch()
+            yield space
+        finally:
+            _close(folder, lock)
+
+
+def sweep(root: Path) -> list[str]:
+    """Stop and remove the attempts of harnesses that are dead, and return their ids.
+
+    An attempt whose lock is held is somebody's work and not touched; a folder that was to be kept stays, without
+    its processes.
+    """
+    swept = []
+    for path in sorted(root.glob(f"*{_LOCK}")):
+        try:
+            with FileLock(path, timeout=0):
+                stop_marked(path.stem)
+                _close(path.with_suffix(""), path)
+                swept.append(path.stem)
+        except Timeout:
+            continue
+    return swept
+
+
+def free_bytes(path: Path) -> int:
+    """Return the bytes that are free on the disk where a path is, or will be."""
+    place = path.absolute()
+    while not place.exists():
+        place = place.parent
+    return shutil.disk_usage(place).free
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder with everything in it, whatever modes an agent has left there.
+
+    Raises:
+        SpaceError: something of it is still there after several tries.
+    """
+    for _ in range(_REMOVAL_TRIES):
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.lexists(path):
+            return
+        _open_up(path)
+    raise SpaceError(f"{path} cannot be removed; remove it by hand")
+
+
+def _close(folder: Path, lock: Path) -> None:
+    """Remove an attempt's folder unless it is to be kept, then its lock: a lock that is left marks unfinished work."""
+    if not (folder / _KEEP).exists():
+        try:
+            remove_tree(folder)
+        except SpaceError:
+            return
+    lock.unlink(missing_ok=True)
+
+
+def _open_up(path: Path) -> None:
+    """Give the owner access to every folder below a path, from the top down, and follow no link."""
+    if path.is_symlink() or not path.is_dir():
+        return
+    path.chmod(0o700)
+    for folder, names, _ in os.walk(path):
+        for name in names:
+            below = Path(folder, name)
+            if not below.is_symlink():
+                below.chmod(0o700)
