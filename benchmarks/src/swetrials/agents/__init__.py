@@ -1,1 +1,7 @@
 """Coding-agent CLIs: one file each says how to launch it and how to read its stream."""
+
+from swetrials.agents.base import Agent
+from swetrials.agents.claude import ClaudeCode
+
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ClaudeCode(),)}
+"""Every agent by the name a user types."""

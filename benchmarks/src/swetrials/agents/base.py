@@ -28,7 +28,8 @@ class Job:
     route: Route
     checkout: Path
     home: Path
-    writable: tuple[Path, ...]
+    temporary: Path
+    artifacts: Path
     config: RunnerConfig
 
 
@@ -64,3 +65,10 @@ class Agent(Protocol):
 
     def reader(self) -> StreamReader:
         """Return a fresh reader for one stream."""
+
+    def check_settings(self, path: Path) -> None:
+        """Look at a user's extra settings file.
+
+        Raises:
+            ValueError: it cannot be read, or is not what the agent takes.
+        """

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from swetrials.records.outcome import Outcome, OutcomeKind
-from swetrials.records.usage import Usage, UsageReport
+from swetrials.records.usage import Completeness, Usage, UsageReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,10 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The agent's own last word. ``usage`` is its total, when it gives one."""
+    """The agent's own last word. ``usage`` is its total, when it gives one.
+
+    ``responses_cut`` counts the API responses that began and never ended: billed, and in nobody's exact sum.
+    """
 
     outcome: Outcome
     subtype: str | None = None
@@ -95,6 +98,7 @@ class End:
     api_seconds: float | None = None
     api_error_status: int | None = None
     text: str = ""
+    responses_cut: int = 0
 
 
 Event = Session | RequestUsage | Text | ToolCall | ToolResult | Retry | PermissionDenied | Notice | End
@@ -110,6 +114,7 @@ class Tally:
     end: End | None = None
     last_text: str = ""
     waiting_seconds: float = 0.0
+    pending_retry: Retry | None = None
     retries: list[Retry] = field(default_factory=list)
     permission_denials: int = 0
     tools: Counter[str] = field(default_factory=Counter)
@@ -118,6 +123,7 @@ class Tally:
     def add(self, events: Iterable[Event]) -> None:
         """Take in more events, in the order of the stream."""
         for event in events:
+            self.pending_retry = event if isinstance(event, Retry) else None
             match event:
                 case Session():
                     self.session_id = event.session_id or self.session_id
@@ -143,17 +149,23 @@ class Tally:
 
     @property
     def turns(self) -> int:
-        """Model responses of the main agent."""
+        """Model responses of the main agent; the agent's own count where the stream shows no responses."""
+        if not self.requests and self.end is not None:
+            return self.end.turns or 0
         return sum(not request.subagent for request in self.requests.values())
 
     @property
     def usage(self) -> UsageReport:
-        """The agent's own total when it gave one, else the sum of its responses, a lower bound."""
-        summed = Usage.sum(request.usage for request in self.requests.values())
-        if self.end is not None and self.end.usage is not None:
-            return UsageReport(usage=self.end.usage, completeness="complete", requests=len(self.requests))
-        completeness = "lower_bound" if self.requests else "unknown"
-        return UsageReport(usage=summed, completeness=completeness, requests=len(self.requests))
+        """The agent's own total when it gave one, else the sum of its responses, a lower bound.
+
+        The agent's total is a lower bound too when one of its responses was cut.
+        """
+        requests = len(self.requests)
+        if self.end is None or self.end.usage is None:
+            summed = Usage.sum(request.usage for request in self.requests.values())
+            return UsageReport(usage=summed, completeness="lower_bound", requests=requests)
+        completeness: Completeness = "lower_bound" if self.end.responses_cut else "complete"
+        return UsageReport(usage=self.end.usage, completeness=completeness, requests=requests)
 
     @property
     def outcome(self) -> Outcome:

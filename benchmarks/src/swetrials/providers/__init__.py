@@ -1,1 +1,8 @@
 """Where models are hosted: one file per hosting path."""
+
+from swetrials.providers.base import Provider
+from swetrials.providers.endpoint import Endpoint
+from swetrials.providers.rehearsal import Rehearsal
+
+PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in (Rehearsal(), Endpoint())}
+"""Every hosting path by the name a user types."""

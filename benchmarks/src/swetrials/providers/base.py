@@ -10,6 +10,10 @@ from swetrials.records.usage import UsageReport
 from swetrials.wire.route import Route
 
 
+class ProviderError(Exception):
+    """The configuration lacks what a provider needs; the message names the key and what mends it."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One line of the pre-flight: what was looked at, what was found, and the command that mends it."""
@@ -40,9 +44,16 @@ class Provider(Protocol):
     serving: str
     free: bool
 
+    def preview(self, config: RunnerConfig) -> Route:
+        """Return the route as far as it is known before anything is started.
+
+        Raises:
+            ProviderError: the configuration lacks what this provider needs.
+        """
+
     def open(self, config: RunnerConfig) -> AbstractAsyncContextManager[Hosting]:
         """Return the provider at work for one run.
 
         Raises:
-            ConfigError: the configuration lacks what this provider needs.
+            ProviderError: the configuration lacks what this provider needs.
         """

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from swetrials.records.base import PathPart, Record, fault_at
+from swetrials.records.base import PathPart, Record, fault_at, safe_path_part
 from swetrials.records.slug import model_slug
 
 ENVIRONMENT_PREFIX = "SWETRIALS_"
@@ -47,11 +47,11 @@ def model_id(value: str) -> str:
     """Return ``value`` when it can be one argument of a command line and name a results folder.
 
     Raises:
-        ValueError: it starts with a dash, holds white space, or leaves no folder name.
+        ValueError: it starts with a dash, holds white space, or leaves no folder name or too long a one.
     """
     if value.startswith("-") or any(c.isspace() for c in value):
         raise ValueError(f"{value!r} is not a model id")
-    model_slug(value)
+    safe_path_part(model_slug(value))
     return value
 
 

@@ -16,6 +16,7 @@ _SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A
 _REF = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]+")
 _REPEAT_FOLDER = re.compile(r"--r[0-9]+$")
 _SHELL_WORDS = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1"})
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
@@ -98,7 +99,7 @@ def _argv(value: object) -> object:
         words = tuple(shlex.split(value))
     except ValueError as error:
         raise ValueError(f"{value!r} cannot be split into words: {error}") from None
-    operators = sorted(_SHELL_WORDS.intersection(words))
+    operators = sorted(_SHELL_WORDS.intersection(_QUOTED.sub("_", value).split()))
     if operators:
         raise ValueError(f"no shell reads {operators[0]!r}; make it several commands, or ['sh', '-c', '...']")
     if words and _ASSIGNMENT.match(words[0]):

@@ -95,7 +95,11 @@ class _Fault:
     @property
     def is_echo(self) -> bool:
         """Whether pydantic calls a list too short only because the items in it are faulty, which it says as well."""
-        return self.kind == "too_short" and isinstance(self.raw, list | tuple) and len(self.raw) >= self.context["min_length"]
+        return (
+            self.kind == "too_short"
+            and isinstance(self.raw, list | tuple)
+            and len(self.raw) >= self.context["min_length"]
+        )
 
     def problem(self, locate: Locate) -> Problem:
         """Return the fault as a problem at the place that its writer has to look at."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from filelock import FileLock, Timeout
 
@@ -39,6 +40,16 @@ class Space:
     home: Path
     artifacts: Path
     temporary: Path
+
+    @classmethod
+    def at(cls, root: Path, attempt_id: str) -> Self:
+        """Return where an attempt's folders are below :func:`private_root`; makes nothing.
+
+        Raises:
+            ValueError: the id cannot name a folder.
+        """
+        folder = root / safe_path_part(attempt_id)
+        return cls(folder, folder / "checkout", folder / "home", folder / "artifacts", folder / "tmp")
 
 
 def private_root(configured: Path | None) -> Path:
@@ -84,12 +95,11 @@ def attempt_space(root: Path, attempt_id: str, *, keep: bool = False) -> Iterato
         SpaceError: there is such an attempt already.
         OSError: the folders cannot be made.
     """
-    folder = root / safe_path_part(attempt_id)
-    lock = root / f"{attempt_id}{_LOCK}"
+    space = Space.at(root, attempt_id)
+    folder, lock = space.root, root / f"{attempt_id}{_LOCK}"
     with FileLock(lock):
         if folder.exists():
             raise SpaceError(f"{folder} is there already; every attempt needs an id of its own")
-        space = Space(folder, folder / "checkout", folder / "home", folder / "artifacts", folder / "tmp")
         try:
             folder.mkdir(mode=0o700)
             for part in (space.checkout, space.home, space.artifacts, space.temporary):

@@ -1,0 +1,118 @@
+"""Claude Code: ``claude -p`` with a private home, its route pinned by settings that win over the repository's."""
+
+import json
+from pathlib import Path
+
+from swetrials.agents.base import Job, Launch, StreamReader
+from swetrials.agents.claude_stream import ClaudeReader
+from swetrials.agents.install import Package
+from swetrials.agents.packages import PACKAGES
+from swetrials.wire.route import Dialect
+
+_REQUEST_TIMEOUT_MS = 600_000
+# Claude Code's own default for one API request; stated so that a subject repository cannot change it.
+
+
+class ClaudeCode:
+    """Drives Anthropic's CLI, which speaks Anthropic Messages."""
+
+    name = "claude"
+    folder = "claude-code"
+    dialects: frozenset[Dialect] = frozenset({"anthropic"})
+    package: Package = PACKAGES["claude"]
+
+    def reader(self) -> StreamReader:
+        """Return a fresh reader for one ``stream-json`` stream."""
+        return ClaudeReader()
+
+    def check_settings(self, path: Path) -> None:
+        """Look at a user's extra settings: a JSON object as Claude Code takes it.
+
+        Raises:
+            ValueError: the file cannot be read or holds something else.
+        """
+        _user_settings(path)
+
+    def launch(self, binary: Path, job: Job) -> Launch:
+        """Return the command line, environment and private files for a job.
+
+        The route stands in the environment and again in a settings file given on the command line, which
+        Claude Code ranks above the settings of the repository it works in: so a repository that brings
+        its own ``.claude/settings.json`` cannot redirect the trial. The skill is put into the private
+        config home, so that the repository's tree stays clean.
+        """
+        config_home = job.home / ".claude"
+        settings = job.home / "settings.json"
+        route = self._route_environment(job)
+        files = {settings: self._settings(job, route)}
+        if job.skill is not None:
+            files[config_home / "skills" / job.skill.name / "SKILL.md"] = job.skill.text
+        environment = {
+            **route,
+            "CLAUDE_CONFIG_DIR": str(config_home),
+            "CLAUDE_CODE_TMPDIR": str(job.temporary),
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": str(job.config.max_retries),
+        }
+        return Launch(self._argv(binary, job, settings), environment, files)
+
+    def _argv(self, binary: Path, job: Job, settings: Path) -> tuple[str, ...]:
+        config = job.config
+        argv = [str(binary), "--print", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
+        argv += ["--model", job.route.model, "--settings", str(settings), "--permission-mode", config.permission_mode]
+        if config.allowed_tools:
+            argv += ["--allowedTools", ",".join(config.allowed_tools)]
+        # acceptEdits refuses to write outside the working directory unless the folder is named.
+        argv += ["--add-dir", str(job.artifacts)]
+        if config.max_turns is not None:
+            argv += ["--max-turns", str(config.max_turns)]
+        if config.max_budget_usd is not None:
+            argv += ["--max-budget-usd", str(config.max_budget_usd)]
+        # A slash command is the documented way to a skill. "--" keeps any prompt from being read as an option.
+        prompt = f"/{job.skill.name} {job.prompt}" if job.skill is not None else job.prompt
+        return (*argv, "--", prompt)
+
+    def _route_environment(self, job: Job) -> dict[str, str]:
+        config, route = job.config, job.route
+        environment = {
+            "ANTHROPIC_BASE_URL": route.base_url,
+            "ANTHROPIC_API_KEY": route.api_key.get_secret_value(),
+            "ANTHROPIC_MODEL": route.model,
+            # Background and subagent calls must reach the measured model too, never a vendor default.
+            "ANTHROPIC_SMALL_FAST_MODEL": route.model,
+            "ANTHROPIC_DEFAULT_HAIKU_MODEL": route.model,
+            "ANTHROPIC_DEFAULT_SONNET_MODEL": route.model,
+            "ANTHROPIC_DEFAULT_OPUS_MODEL": route.model,
+            "CLAUDE_CODE_SUBAGENT_MODEL": route.model,
+            "API_TIMEOUT_MS": str(_REQUEST_TIMEOUT_MS),
+            "CLAUDE_CODE_USE_BEDROCK": "0",
+            "CLAUDE_CODE_USE_VERTEX": "0",
+        }
+        if config.max_output_tokens is not None:
+            environment["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(config.max_output_tokens)
+        window = route.context_window or config.context_window
+        if window is not None:
+            reserve = config.max_output_tokens or 0
+            environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = str(
+                max(1, int(window * config.auto_compact_fraction) - reserve)
+            )
+        return environment
+
+    def _settings(self, job: Job, route: dict[str, str]) -> str:
+        settings = _user_settings(Path(job.config.settings_file)) if job.config.settings_file else {}
+        environment = settings.get("env")
+        # The key is left to the process environment: a settings file is one more place it could leak from.
+        pinned = {name: value for name, value in route.items() if name != "ANTHROPIC_API_KEY"}
+        settings["env"] = {**(environment if isinstance(environment, dict) else {}), **pinned}
+        return json.dumps(settings, indent=2) + "\n"
+
+
+def _user_settings(path: Path) -> dict[str, object]:
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not isinstance(settings, dict):
+        raise ValueError(f"{path}: expected a JSON object")
+    return settings

@@ -1,0 +1,214 @@
+"""Reading what Claude Code prints with ``--output-format stream-json``.
+
+Facts it rests on (Claude Code 2.1.332):
+
+- One API message comes as several ``assistant`` events, one per content block, each repeating the usage
+  that was known when the message started; the final output count is only in ``stream_event`` /
+  ``message_delta`` (with ``--include-partial-messages``). So usage is kept per ``message.id``.
+- Its input, cache read and cache creation counts are disjoint.
+- ``result.usage`` covers the main agent alone; ``modelUsage`` covers subagents too and is what counts.
+- A failed API call ends in subtype ``success`` with ``is_error: true``. A stopped agent prints no ``result``.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from swetrials.agents import failures
+from swetrials.agents.events import (
+    End,
+    Event,
+    Notice,
+    PermissionDenied,
+    RequestUsage,
+    Retry,
+    Session,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from swetrials.agents.jsonl import JsonLines, count, listing, mapping, text
+from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.usage import Usage
+
+_SYNTHETIC = "<synthetic>"
+# The model id under which Claude Code prints messages of its own, such as "API Error: ...".
+
+_ENDINGS = {
+    "error_max_turns": OutcomeKind.TURN_LIMIT,
+    "error_max_budget_usd": OutcomeKind.BUDGET_SPENT,
+}
+
+_STOPS = {
+    "max_tokens": OutcomeKind.OUTPUT_LIMIT,
+    "model_context_window_exceeded": OutcomeKind.CONTEXT_OVERFLOW,
+    "refusal": OutcomeKind.REFUSED,
+}
+
+
+_TOO_LONG = "output token maximum"
+# Without partial messages no stop reason shows that the responses were cut; this wording does.
+
+
+class ClaudeReader:
+    """One stream of Claude Code, turned into events."""
+
+    def __init__(self) -> None:
+        self._lines = JsonLines()
+        self._open: dict[str, RequestUsage] = {}
+        self._shows_starts = False
+        self._refused = False
+        self._stop_reason = ""
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Take the next bytes, cut anywhere, and yield the events they complete."""
+        for line in self._lines.feed(data):
+            yield from self._events(line)
+
+    def finish(self) -> Iterator[Event]:
+        """Yield what a last line without a newline still holds."""
+        for line in self._lines.finish():
+            yield from self._events(line)
+
+    def _events(self, line: dict[str, object]) -> Iterable[Event]:
+        match line.get("type"):
+            case "system":
+                return self._system(line)
+            case "stream_event":
+                return self._partial(line)
+            case "assistant":
+                return self._assistant(line)
+            case "user":
+                return _tool_results(line)
+            case "result":
+                return [self._end(line)]
+            case _:
+                return []
+
+    def _system(self, line: dict[str, object]) -> Iterator[Event]:
+        match line.get("subtype"):
+            case "init":
+                version = text(line.get("claude_code_version"))
+                yield Session(text(line.get("session_id")), text(line.get("model")), version)
+            case "api_retry":
+                delay = line.get("retry_delay_ms")
+                yield Retry(
+                    attempt=count(line.get("attempt")) or 0,
+                    delay_seconds=delay / 1000 if isinstance(delay, int | float) else 0.0,
+                    status=count(line.get("error_status")),
+                    reason=text(line.get("error")),
+                )
+            case "permission_denied":
+                yield PermissionDenied(text(line.get("tool_name")), text(line.get("decision_reason_type")))
+            case "model_refusal_no_fallback":
+                self._refused = True
+                yield Notice("the model refused")
+            case "compact_boundary":
+                yield Notice("the conversation was compacted")
+            case _:
+                pass
+
+    def _partial(self, line: dict[str, object]) -> Iterator[Event]:
+        event = mapping(line.get("event"))
+        if event.get("type") == "message_start":
+            self._shows_starts = True
+            request = _request(mapping(event.get("message")), subagent=bool(line.get("parent_tool_use_id")))
+            self._open[request.message_id] = request
+            yield request
+        elif event.get("type") == "message_delta":
+            self._stop_reason = text(mapping(event.get("delta")).get("stop_reason")) or self._stop_reason
+            known = self._open.pop(text(line.get("api_message_id")), None)
+            if known is not None:
+                final = _disjoint(mapping(event.get("usage")))
+                merged = {name: value for name, value in final.model_dump().items() if value is not None}
+                yield RequestUsage(
+                    known.message_id, known.usage.model_copy(update=merged), True, known.model, known.subagent
+                )
+
+    def _assistant(self, line: dict[str, object]) -> Iterator[Event]:
+        message = mapping(line.get("message"))
+        subagent = bool(line.get("parent_tool_use_id"))
+        if message.get("model") != _SYNTHETIC:
+            yield _request(message, subagent=subagent)
+        for block in map(mapping, listing(message.get("content"))):
+            if block.get("type") == "text":
+                yield Text(text(block.get("text")), subagent)
+            elif block.get("type") == "tool_use":
+                yield ToolCall(text(block.get("id")), text(block.get("name")), mapping(block.get("input")), subagent)
+
+    def _end(self, line: dict[str, object]) -> End:
+        models = {name: _model_usage(mapping(usage)) for name, usage in mapping(line.get("modelUsage")).items()}
+        total = Usage.sum(models.values()) if models else _disjoint(mapping(line.get("usage")))
+        cost = line.get("total_cost_usd")
+        api_ms = line.get("duration_api_ms")
+        return End(
+            outcome=self._outcome(line, total),
+            subtype=text(line.get("subtype")) or None,
+            is_error=bool(line.get("is_error")),
+            usage=total,
+            usage_by_model=models,
+            cost_usd=float(cost) if isinstance(cost, int | float) else None,
+            turns=count(line.get("num_turns")),
+            api_seconds=api_ms / 1000 if isinstance(api_ms, int | float) else None,
+            api_error_status=count(line.get("api_error_status")),
+            text=text(line.get("result")),
+            responses_cut=len(self._open) if self._shows_starts else 0,
+        )
+
+    def _outcome(self, line: dict[str, object], usage: Usage) -> Outcome:
+        errors = "; ".join(text(error) for error in listing(line.get("errors")))
+        said = text(line.get("result")) or errors
+        if ending := _ENDINGS.get(text(line.get("subtype"))):
+            return Outcome.of(ending, errors)
+        stop = text(line.get("stop_reason"))
+        if line.get("is_error") and (kind := _STOPS.get(stop) or _STOPS.get(self._stop_reason)):
+            return Outcome.of(kind, said)
+        if line.get("is_error") and _TOO_LONG in said:
+            return Outcome.of(OutcomeKind.OUTPUT_LIMIT, said)
+        if self._refused:
+            return Outcome.of(OutcomeKind.REFUSED, said)
+        if line.get("is_error") or text(line.get("subtype")) not in {"", "success"}:
+            return failures.failure(count(line.get("api_error_status")), said)
+        if not usage.output:
+            return Outcome.of(OutcomeKind.EMPTY_SUCCESS, "the agent reports success without a single output token")
+        return Outcome.of(OutcomeKind.COMPLETED)
+
+
+def _request(message: dict[str, object], *, subagent: bool) -> RequestUsage:
+    # Until the final count arrives, the one output token of the snapshot is the least that is certain.
+    usage = _disjoint(mapping(message.get("usage")))
+    return RequestUsage(text(message.get("id")), usage, False, text(message.get("model")) or None, subagent)
+
+
+def _disjoint(usage: dict[str, object]) -> Usage:
+    """Convert the API's usage block, whose three input counts do not overlap."""
+    writes = mapping(usage.get("cache_creation"))
+    return Usage(
+        fresh_input=count(usage.get("input_tokens")),
+        cache_read=count(usage.get("cache_read_input_tokens")),
+        cache_write=count(usage.get("cache_creation_input_tokens")),
+        cache_write_5m=count(writes.get("ephemeral_5m_input_tokens")),
+        cache_write_1h=count(writes.get("ephemeral_1h_input_tokens")),
+        output=count(usage.get("output_tokens")),
+        reasoning=count(mapping(usage.get("output_tokens_details")).get("thinking_tokens")),
+    )
+
+
+def _model_usage(usage: dict[str, object]) -> Usage:
+    """Convert one entry of ``modelUsage``."""
+    return Usage(
+        fresh_input=count(usage.get("inputTokens")),
+        cache_read=count(usage.get("cacheReadInputTokens")),
+        cache_write=count(usage.get("cacheCreationInputTokens")),
+        cache_write_5m=count(usage.get("cacheCreationEphemeral5mInputTokens")),
+        cache_write_1h=count(usage.get("cacheCreationEphemeral1hInputTokens")),
+        output=count(usage.get("outputTokens")),
+        reasoning=count(usage.get("thinkingTokens")),
+    )
+
+
+def _tool_results(line: dict[str, object]) -> Iterator[Event]:
+    for block in map(mapping, listing(mapping(line.get("message")).get("content"))):
+        if block.get("type") == "tool_result":
+            content = block.get("content")
+            parts = [text(mapping(part).get("text")) for part in listing(content)]
+            said = content if isinstance(content, str) else "\n".join(parts)
+            yield ToolResult(text(block.get("tool_use_id")), said, bool(block.get("is_error")))

@@ -1,0 +1,71 @@
+"""Cutting a stream of bytes into JSON objects, whatever the bytes."""
+
+from collections.abc import Iterator
+
+import orjson
+
+
+class JsonLines:
+    """Collects bytes into lines and yields the objects among them.
+
+    A line that is not a JSON object (a banner, a warning, a torn last line) is passed over and counted in
+    ``skipped``; invalid UTF-8 inside a line costs only the characters concerned. Memory is bounded by the
+    longest line.
+    """
+
+    def __init__(self) -> None:
+        self.skipped = 0
+        self._pieces: list[bytes] = []
+
+    def feed(self, data: bytes) -> Iterator[dict[str, object]]:
+        """Take the next bytes, cut anywhere, and yield the objects of the lines they complete."""
+        *lines, rest = data.split(b"\n")
+        if lines:
+            self._pieces.append(lines[0])
+            lines[0] = b"".join(self._pieces)
+            self._pieces = []
+        if rest:
+            self._pieces.append(rest)
+        for line in lines:
+            yield from self._parse(line)
+
+    def finish(self) -> Iterator[dict[str, object]]:
+        """Yield the object of a last line that has no newline, if it is whole."""
+        line, self._pieces = b"".join(self._pieces), []
+        yield from self._parse(line)
+
+    def _parse(self, line: bytes) -> Iterator[dict[str, object]]:
+        if not line.strip():
+            return
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            try:
+                value = orjson.loads(line.decode(errors="replace"))
+            except orjson.JSONDecodeError:
+                self.skipped += 1
+                return
+        if isinstance(value, dict):
+            yield value
+        else:
+            self.skipped += 1
+
+
+def mapping(value: object) -> dict[str, object]:
+    """Return ``value`` when it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def listing(value: object) -> list[object]:
+    """Return ``value`` when it is a JSON array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    """Return ``value`` when it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def count(value: object) -> int | None:
+    """Return ``value`` when it can be a number of tokens, else ``None``."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,34 @@
+"""``agents install`` and ``agents list``."""
+
+import sys
+from collections.abc import Sequence
+
+from swetrials.agents.install import InstallError, find
+from swetrials.agents.install import install as install_package
+from swetrials.agents.packages import PACKAGES
+from swetrials.pipeline.workbench import UsageError
+from swetrials.store.project import find_project
+
+
+def install(names: Sequence[str]) -> int:
+    """Install each named agent; those that fail are named and the others go on."""
+    for name in names:
+        if name not in PACKAGES:
+            raise UsageError(f"agents: {name!r} is not one of {', '.join(PACKAGES)}")
+    tools = find_project().tools
+    failed = 0
+    for name in names:
+        try:
+            install_package(PACKAGES[name], tools, lambda line: print(line, file=sys.stderr, flush=True))
+        except InstallError as error:
+            failed += 1
+            print(error, file=sys.stderr)
+    return 1 if failed else 0
+
+
+def show() -> None:
+    """Print each agent CLI with its pinned version and whether that is installed."""
+    tools = find_project().tools
+    for name, package in PACKAGES.items():
+        found = find(package, tools)
+        print(f"{name:<10} {package.version:<12} {found.binary if found else 'not installed'}")

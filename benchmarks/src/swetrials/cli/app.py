@@ -1,0 +1,206 @@
+"""The one command. Every import that costs time waits until a command needs it."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swetrials import __version__
+from swetrials.cli.options import with_config_keys
+
+app = typer.Typer(
+    name="swetrials",
+    help="Benchmark coding agents and models on real repositories: quality, tokens, dollars, latency.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+dataset_app = typer.Typer(help="Look at datasets.", no_args_is_help=True, rich_markup_mode=None)
+agents_app = typer.Typer(help="Install and list agent CLIs.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(dataset_app, name="dataset")
+app.add_typer(agents_app, name="agents")
+
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]
+Yes = Annotated[bool, typer.Option("--yes", help="Move earlier trials to .trash and start.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Keep finished trials, run the others.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")]
+SkipProbe = Annotated[bool, typer.Option("--skip-probe", help="Make no test call before the first trial.")]
+Keep = Annotated[bool, typer.Option("--keep-checkouts", help="Keep checkouts and homes of the attempts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JudgeProvider = Annotated[
+    str | None,
+    typer.Option(help="The judge's route: personal, bedrock, endpoint, rehearsal. Default: rehearsal for a rehearsal."),
+]
+JudgeModel = Annotated[str | None, typer.Option(help="The judge's model.")]
+Effort = Annotated[str | None, typer.Option("--reasoning-effort", help="The judge's reasoning effort.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"swetrials {__version__}")
+        raise typer.Exit
+
+
+@app.command(epilog="Example: swetrials run --config config/runner.yaml --dataset dataset/quickstart.yaml --yes")
+@with_config_keys
+def run(
+    flags: dict[str, object],
+    config: ConfigFile = None,
+    yes: Yes = False,
+    resume: Resume = False,
+    dry_run: DryRun = False,
+    skip_probe: SkipProbe = False,
+    keep_checkouts: Keep = False,
+) -> None:
+    """Run trials: an agent works through a dataset's tasks. Judges nothing."""
+    from swetrials.cli import running
+    from swetrials.pipeline.benchmark import RunOptions
+
+    options = RunOptions(yes, resume, skip_probe, keep_checkouts)
+    _leave(running.dry_run(config, flags) if dry_run else running.run(config, flags, options))
+
+
+@app.command(
+    epilog="Example: swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/quickstart.yaml --yes"
+)
+@with_config_keys
+def e2e(
+    flags: dict[str, object],
+    config: ConfigFile = None,
+    yes: Yes = False,
+    resume: Resume = False,
+    dry_run: DryRun = False,
+    skip_probe: SkipProbe = False,
+    keep_checkouts: Keep = False,
+    judge_provider: JudgeProvider = None,
+    judge_model: JudgeModel = None,
+    judge_reasoning_effort: Annotated[str | None, typer.Option(help="The judge's reasoning effort.")] = None,
+    no_judge: Annotated[
+        bool, typer.Option("--no-judge", help="Run the dataset's tests only, no rubric judge.")
+    ] = False,
+) -> None:
+    """Go the whole way: pre-flight, trials, judging, summary, results table."""
+    from swetrials.cli import running
+    from swetrials.pipeline.benchmark import RunOptions
+    from swetrials.pipeline.judge_choice import JudgeChoice
+
+    options = RunOptions(yes, resume, skip_probe, keep_checkouts)
+    judge = None if no_judge else JudgeChoice(judge_provider, judge_model, judge_reasoning_effort)
+    _leave(running.dry_run(config, flags) if dry_run else running.end_to_end(config, flags, options, judge))
+
+
+@app.command(epilog="Example: swetrials judge --recursive --no-overwrite --folder swe-benchmark-data/rehearsal")
+def judge(
+    folder: Annotated[Path, typer.Option(help="A trial's folder; with --recursive, a tree of them.")],
+    recursive: Annotated[bool, typer.Option("--recursive", help="Judge every trial below the folder.")] = False,
+    no_overwrite: Annotated[bool, typer.Option("--no-overwrite", help="Keep the scores that are there.")] = False,
+    judge: Annotated[str, typer.Option(help="codex, tests or all.")] = "all",
+    judge_provider: JudgeProvider = None,
+    model: JudgeModel = None,
+    reasoning_effort: Effort = None,
+    endpoint: Annotated[str | None, typer.Option(help="Base URL, for --judge-provider endpoint.")] = None,
+    aws_region: Annotated[str | None, typer.Option(help="Region, for --judge-provider bedrock.")] = None,
+    timeout_seconds: Annotated[float, typer.Option(min=1, help="Limit of one judging.")] = 1800,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset of the trials; default: found by its name.")] = None,
+    scenario: Annotated[Path | None, typer.Option(help="Rehearsal: the script to play.")] = None,
+    repo: Annotated[str | None, typer.Option(help="Fetch the repository from here instead.")] = None,
+    clone_root: Annotated[
+        Path | None, typer.Option(help="Mirrors and checkouts; default: a private temp folder.")
+    ] = None,
+) -> None:
+    """Score trials that have run; a trial that a judge failed on is tried again."""
+    from swetrials.cli import judging
+    from swetrials.pipeline.judge_choice import JudgeChoice
+
+    choice = JudgeChoice(judge_provider, model, reasoning_effort, endpoint, aws_region, timeout_seconds, scenario)
+    _leave(
+        judging.judge(
+            folder, choice, which=judge, recursive=recursive, overwrite=not no_overwrite,
+            dataset=dataset, repo=repo, clone_root=clone_root,
+        )
+    )  # fmt: skip
+
+
+@app.command(epilog="Example: swetrials summarize --folder swe-benchmark-data/rehearsal/claude-code/swe3/quickstart")
+def summarize(
+    folder: Annotated[Path, typer.Option(help="The folder of a run: <model>/<agent>/<skill>/<scope>.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write run-summary.json and run-summary.md, and print the results table."""
+    from swetrials.cli import running
+
+    _leave(running.summarize(folder, as_json=as_json))
+
+
+@app.command(epilog="Example: swetrials stream attempts/1/stream.jsonl --agent claude --json")
+def stream(
+    file: Annotated[Path, typer.Argument(help="A recorded agent stream.")],
+    agent: Annotated[str, typer.Option(help="The agent that printed it.")] = "claude",
+    as_json: AsJson = False,
+) -> None:
+    """Read a recorded agent stream: what it did, and what it comes to."""
+    from swetrials.cli import streams
+
+    _leave(streams.show(file, agent, as_json=as_json))
+
+
+@app.command(epilog="Example: swetrials rehearse dataset/quickstart/scenario.yaml --port 8765")
+def rehearse(
+    scenario: Annotated[Path, typer.Argument(help="The scenario to play.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.")] = 0,
+    fault: Annotated[str | None, typer.Option(help="A fault that every scripted request meets.")] = None,
+) -> None:
+    """Serve the rehearsal model on loopback until interrupted."""
+    from swetrials.cli import rehearsing
+
+    _leave(rehearsing.serve(scenario, port, fault))
+
+
+@app.command(hidden=True, epilog="Example: swetrials schemas --out ../docs/schemas")
+def schemas(out: Annotated[Path, typer.Option(help="Folder for the JSON Schemas.")]) -> None:
+    """Write the JSON Schema of every record."""
+    from swetrials.cli import schemas
+
+    schemas.write(out)
+
+
+@dataset_app.command(epilog="Example: swetrials dataset validate dataset/quickstart.yaml")
+def validate(file: Annotated[Path, typer.Argument(help="The dataset's YAML file.")]) -> None:
+    """Check a dataset and print a summary: exit 0, or exit 2 and one line per problem."""
+    from swetrials.cli import datasets
+
+    datasets.validate(file)
+
+
+@agents_app.command(epilog="Example: swetrials agents install claude codex")
+def install(names: Annotated[list[str], typer.Argument(help="Agents to install.")]) -> None:
+    """Install agent CLIs, pinned, into .tools; silent when they are there."""
+    from swetrials.cli import agents
+
+    _leave(agents.install(names))
+
+
+@agents_app.command("list", epilog="Example: swetrials agents list")
+def list_() -> None:
+    """Show each agent CLI, its pinned version, and whether it is installed."""
+    from swetrials.cli import agents
+
+    agents.show()
+
+
+def _leave(code: int) -> None:
+    raise typer.Exit(code)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 done but not all, 2 bad usage, 3 pre-flight failed, 130 interrupted."""
+    from swetrials.cli.errors import guarded
+
+    sys.exit(guarded(app, sys.argv[1:] if argv is None else argv))

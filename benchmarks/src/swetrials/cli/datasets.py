@@ -1,0 +1,26 @@
+"""``dataset validate``: is it good, and what is in it?"""
+
+from collections import Counter
+from pathlib import Path
+
+from swetrials.store.documents import load_dataset
+
+
+def validate(file: Path) -> None:
+    """Print a dataset's summary.
+
+    Raises:
+        DocumentError: it has faults, one line each.
+    """
+    loaded = load_dataset(file)
+    dataset = loaded.dataset
+    tiers = Counter(task.complexity for task in dataset.tasks)
+    print(f"{file}: valid")
+    print(f"  name          {dataset.name}" + (f": {dataset.title}" if dataset.title else ""))
+    print(f"  sha256        {loaded.sha256}")
+    print(
+        f"  tasks         {len(dataset.tasks)} ({', '.join(f'{tiers[t]} {t}' for t in dataset.complexity_levels if tiers[t])})"
+    )
+    print(f"  with tests    {sum(task.verify is not None for task in dataset.tasks)}")
+    for task in dataset.tasks:
+        print(f"  - {task.id} [{task.complexity}] {task.repo} @ {task.ref} -> {dataset.scope_of(task)}/{task.id}")

@@ -1,0 +1,75 @@
+"""From exceptions to exit codes and messages a stranger can act on."""
+
+import signal
+import sys
+from types import FrameType
+
+import click
+import typer
+
+USAGE, PREFLIGHT, INTERRUPTED = 2, 3, 130
+
+
+def guarded(app: typer.Typer, argv: list[str]) -> int:
+    """Run the command line and return its exit code. Known errors are printed in a line or two, without a traceback."""
+    debug = "--debug" in argv
+    argv = [word for word in argv if word != "--debug"]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Ended by its terminal or its supervisor, a run stops its agents and saves, as with Ctrl-C.
+        signal.signal(number, _interrupt)
+    try:
+        result = app(argv, prog_name="swetrials", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _say("interrupted", INTERRUPTED)
+    except KeyboardInterrupt:
+        return _say("interrupted; what has finished is saved: go on with --resume", INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except BaseExceptionGroup as group:
+        return _known(_first(group), debug)
+    except Exception as error:
+        return _known(error, debug)
+    return result if isinstance(result, int) else 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def _first(group: BaseExceptionGroup) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _known(error: BaseException, debug: bool) -> int:
+    from swetrials.agents.install import InstallError
+    from swetrials.analysis.summary import SummaryError
+    from swetrials.pipeline.benchmark import PreflightError
+    from swetrials.pipeline.workbench import UsageError
+    from swetrials.providers.base import ProviderError
+    from swetrials.store.documents import DocumentError
+    from swetrials.store.files import RecordError
+    from swetrials.store.project import ProjectError
+    from swetrials.trials.plan import PlanError
+    from swetrials.workspace.space import SpaceError
+
+    if isinstance(error, KeyboardInterrupt):
+        return _say("interrupted; what has finished is saved: go on with --resume", INTERRUPTED)
+    if isinstance(error, PreflightError):
+        return _say("pre-flight failed: nothing was run, nothing was spent", PREFLIGHT)
+    usage = (DocumentError, UsageError, PlanError, ProviderError, ProjectError, RecordError, SummaryError, SpaceError)
+    if isinstance(error, usage) and not debug:
+        return _say(str(error), USAGE)
+    if isinstance(error, InstallError) and not debug:
+        return _say(str(error), 1)
+    if debug:
+        raise error
+    return _say(f"unexpected {type(error).__name__}: {error}\nrun it again with --debug and report what it prints", 1)
+
+
+def _say(message: str, code: int) -> int:
+    print(message, file=sys.stderr)
+    return code

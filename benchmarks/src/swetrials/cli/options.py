@@ -1,0 +1,78 @@
+"""The configuration's keys as command-line options, shared by every command that runs something.
+
+The table is written out here, not derived from the configuration's model, since importing pydantic would
+double the time that ``--help`` takes. A test keeps the two alike.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+
+class _Key(NamedTuple):
+    kind: Any
+    help: str
+
+
+_TEXT, _NUMBER, _WHOLE, _LIST = str | None, float | None, int | None, list[str] | None
+
+CONFIG_KEYS: dict[str, _Key] = {
+    "agent": _Key(_TEXT, "Coding-agent CLI: claude."),
+    "provider": _Key(_TEXT, "Where the model is hosted: rehearsal, endpoint."),
+    "endpoint": _Key(_TEXT, "Base URL of the provider, where it needs one."),
+    "model": _Key(_TEXT, "Model id as the provider knows it."),
+    "api_key": _Key(_TEXT, "Key of the endpoint; better given as SWETRIALS_API_KEY."),
+    "aws_region": _Key(_TEXT, "Region, where the provider is on AWS."),
+    "dataset": _Key(_TEXT, "The dataset's YAML file."),
+    "output_dir": _Key(_TEXT, "Root of the results tree."),
+    "clone_dir": _Key(_TEXT, "Mirrors and checkouts; default: a private temp folder."),
+    "tasks": _Key(_LIST, "Task ids to run, comma-separated or repeated; default: all."),
+    "count": _Key(_WHOLE, "Run only the first N of the chosen tasks."),
+    "concurrency": _Key(_WHOLE, "Trials at the same time."),
+    "repeats": _Key(_WHOLE, "Trials of each task."),
+    "skill": _Key(_TEXT, "Instructions the agent follows."),
+    "sandbox": _Key(_TEXT, "auto, bubblewrap or none."),
+    "permission_mode": _Key(_TEXT, "The agent's own; bypassPermissions only with --sandbox bubblewrap."),
+    "allowed_tools": _Key(_LIST, "Tools the agent may use without asking."),
+    "max_turns": _Key(_WHOLE, "Model responses of the main agent."),
+    "max_output_tokens": _Key(_WHOLE, "Output tokens of one response."),
+    "max_retries": _Key(_WHOLE, "Times the agent may repeat one failed request."),
+    "max_topups": _Key(_WHOLE, "Extra attempts that ask only for the artifacts still missing."),
+    "context_window": _Key(_WHOLE, "Tokens the served model holds."),
+    "auto_compact_fraction": _Key(_NUMBER, "Share of the window at which the agent compacts."),
+    "timeout_seconds": _Key(_NUMBER, "Wall time of one attempt."),
+    "idle_timeout_seconds": _Key(_NUMBER, "Silence after which an attempt is stopped."),
+    "max_budget_usd": _Key(_NUMBER, "The agent's own spending limit for one attempt."),
+    "settings_file": _Key(_TEXT, "Extra settings merged into the agent's own."),
+    "scenario": _Key(_TEXT, "Rehearsal: the script to play; default: beside the dataset."),
+    "fault": _Key(_TEXT, "Rehearsal: a fault that every scripted request meets."),
+}
+
+
+def with_config_keys(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command one option per key of the configuration.
+
+    The command takes them as one argument, ``flags``: the values that were given, by key.
+    """
+    own = [p for p in inspect.signature(command).parameters.values() if p.name != "flags"]
+    added = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[key.kind, typer.Option(help=key.help, rich_help_panel="Configuration")],
+        )
+        for name, key in CONFIG_KEYS.items()
+    ]
+
+    @functools.wraps(command)
+    def wrapped(**arguments: Any) -> None:  # noqa: ANN401  whatever Typer parsed
+        flags = {name: arguments.pop(name) for name in CONFIG_KEYS}
+        command(**arguments, flags={name: value for name, value in flags.items() if value is not None})
+
+    wrapped.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in [*own, *added]}
+    return wrapped

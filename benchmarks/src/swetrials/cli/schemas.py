@@ -1,0 +1,40 @@
+"""Generating the JSON Schemas of the records."""
+
+from pathlib import Path
+
+import orjson
+
+from swetrials.records.base import Record
+from swetrials.records.config import RunnerConfig
+from swetrials.records.dataset import Dataset
+from swetrials.records.evaluation import Evaluation
+from swetrials.records.metrics import Metrics
+from swetrials.records.summary import RunSummary
+from swetrials.store.files import write_atomically
+
+RECORDS: dict[str, type[Record]] = {
+    "dataset": Dataset,
+    "runner-config": RunnerConfig,
+    "metrics": Metrics,
+    "evaluation": Evaluation,
+    "run-summary": RunSummary,
+}
+
+
+def schema_files() -> dict[str, bytes]:
+    """Return the schemas by file name."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    return {f"{name}.schema.json": orjson.dumps(_schema(kind), option=options) for name, kind in RECORDS.items()}
+
+
+def _schema(kind: type[Record]) -> dict[str, object]:
+    # What a person writes is described as input, what the harness writes as output.
+    written_by_people = kind in {Dataset, RunnerConfig}
+    schema = kind.model_json_schema(mode="validation" if written_by_people else "serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def write(folder: Path) -> None:
+    """Write every schema into a folder."""
+    for name, data in schema_files().items():
+        write_atomically(folder / name, data)

@@ -1,0 +1,160 @@
+"""Running a plan: pre-flight, clearing or resuming, the trials, and the summary of what came out."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+
+from swetrials.analysis.summary import read_trials, summarize
+from swetrials.pipeline.preflight import probe, route_checks, stale_check, tool_checks
+from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.providers.base import Check, Hosting
+from swetrials.records.metrics import Metrics
+from swetrials.records.summary import RunSummary
+from swetrials.reports.markdown import summary_markdown
+from swetrials.store.files import write_atomically, write_record
+from swetrials.store.results import TrialFolder, move_to_trash
+from swetrials.trials.run import run_trials, standings
+from swetrials.trials.trial import Observer
+
+
+class PreflightError(Exception):
+    """A check failed before anything was spent; the checks have been shown by then."""
+
+
+class Viewer(Protocol):
+    """Somebody watching a run."""
+
+    def check(self, check: Check) -> None:
+        """Take in one line of the pre-flight."""
+
+    def say(self, line: str) -> None:
+        """Take in something worth telling."""
+
+    @property
+    def progress(self) -> Observer:
+        """Takes in how a trial is getting on."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a person decides for one invocation; nothing of it changes what a trial measures."""
+
+    yes: bool = False
+    resume: bool = False
+    skip_probe: bool = False
+    keep_checkouts: bool = False
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The records of a run: those made now and those that were finished before."""
+
+    made: tuple[Metrics, ...] = ()
+    kept: tuple[Metrics, ...] = ()
+    folders: tuple[TrialFolder, ...] = field(default=())
+
+    @property
+    def infrastructure_failures(self) -> tuple[Metrics, ...]:
+        """Trials that ended for another reason than model or agent."""
+        return tuple(metrics for metrics in (*self.kept, *self.made) if not metrics.outcome.valid)
+
+
+async def run_plan(
+    bench: Workbench,
+    hosting: Hosting,
+    options: RunOptions,
+    viewer: Viewer,
+    more_checks: Sequence[Callable[[], Awaitable[Check]]] = (),
+) -> RunResult:
+    """Check everything, then run the trials that are to be run.
+
+    Args:
+        bench: the planned run.
+        hosting: its provider at work.
+        options: what the person decided for this invocation.
+        viewer: who is watching.
+        more_checks: what else has to hold before anything is spent, such as a judge that answers.
+
+    Raises:
+        PreflightError: a check failed; nothing was spent.
+        UsageError: another run is writing to the same results.
+    """
+    with _only_run(bench.plan.scopes):
+        standing = standings(bench.plan.trials)
+        stale = stale_check(standing, yes=options.yes, resume=options.resume)
+        await _preflight(bench, hosting, options, viewer, stale, more_checks)
+        kept = [s for s in standing if options.resume and s.finished]
+        to_run = [s for s in standing if s not in kept]
+        for earlier in to_run:
+            if earlier.stale:
+                place = move_to_trash(earlier.folder, bench.plan.output)
+                viewer.say(f"moved {earlier.folder.path} to {place}")
+        crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts)
+        made = await run_trials(
+            crew, bench.plan.dataset, [s.trial for s in to_run], bench.config.concurrency, viewer.progress
+        )
+    return RunResult(
+        tuple(made),
+        tuple(s.state for s in kept if isinstance(s.state, Metrics)),
+        tuple(trial.folder for trial in bench.plan.trials),
+    )
+
+
+async def _preflight(
+    bench: Workbench,
+    hosting: Hosting,
+    options: RunOptions,
+    viewer: Viewer,
+    stale: Check,
+    more_checks: Sequence[Callable[[], Awaitable[Check]]],
+) -> None:
+    failed = False
+
+    def show(check: Check) -> None:
+        nonlocal failed
+        failed |= check.status == "failed"
+        viewer.check(check)
+
+    async for check in tool_checks(bench):
+        show(check)
+    async for check in route_checks(bench, hosting):
+        show(check)
+    show(stale)
+    if options.skip_probe:
+        show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
+    elif not failed:
+        show(await probe(bench, bench.crew(hosting, keep_checkouts=False)))
+    for more in more_checks if not failed else ():
+        show(await more())
+    if failed:
+        raise PreflightError
+
+
+@contextmanager
+def _only_run(scopes: Sequence[Path]) -> Iterator[None]:
+    """Hold the results folders of a run, so that two runs never write the same trial."""
+    with ExitStack() as held:
+        for scope in sorted(scopes):
+            scope.mkdir(parents=True, exist_ok=True)
+            try:
+                held.enter_context(FileLock(scope / ".lock", timeout=0))
+            except Timeout:
+                raise UsageError(f"another run is writing to {scope}; wait for it to end") from None
+        yield
+
+
+def summarize_scope(scope: Path) -> RunSummary:
+    """Write ``run-summary.json`` and ``run-summary.md`` into a scope folder.
+
+    Raises:
+        SummaryError: there is no trial, or they do not belong together.
+        RecordError: a record cannot be read.
+    """
+    summary = summarize(read_trials(scope))
+    write_record(scope / "run-summary.json", summary)
+    write_atomically(scope / "run-summary.md", summary_markdown(summary))
+    return summary

@@ -1,0 +1,152 @@
+"""The checks before anything is spent. Each failed one names the command that mends it."""
+
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+from anyio.to_thread import run_sync
+
+from swetrials.agents.events import Tally
+from swetrials.agents.install import find
+from swetrials.pipeline.workbench import Workbench
+from swetrials.providers.base import Check, Hosting
+from swetrials.records.dataset import Task
+from swetrials.records.metrics import Metrics
+from swetrials.records.outcome import OutcomeKind
+from swetrials.trials.attempt import Crew, command_for, job_for, write_files
+from swetrials.trials.run import Standing
+from swetrials.workspace.git import GitError, git_version
+from swetrials.workspace.processes import LaunchError, Limits, run_group
+from swetrials.workspace.space import attempt_space, free_bytes
+
+_BYTES_NEEDED = 2_000_000_000
+_PROBE_SECONDS = 90.0
+_PROBE_PROMPT = "Answer with the single word: ready"
+
+
+async def tool_checks(bench: Workbench) -> AsyncIterator[Check]:
+    """Look at the programs, the disk and the repositories that a run needs."""
+    installed = find(bench.agent.package, bench.project.tools)
+    if installed is None:
+        mend = f"swetrials agents install {bench.agent.name}"
+        yield Check("agent", "failed", f"{bench.agent.name} {bench.agent.package.version} is not installed", mend)
+    else:
+        yield Check("agent", "ok", f"{bench.agent.name} {installed.version}")
+    yield Check("git", "ok", git_version()) if shutil.which("git") else _no_git()
+    if bench.sandbox.bwrap:
+        yield Check("sandbox", "ok", "bubblewrap: the harness, the dataset and your home are hidden from the agent")
+    else:
+        detail = "none: the agent can read whatever you can; run only repositories and models that you trust"
+        yield Check("sandbox", "warning", detail, "install bubblewrap (apt-get install bubblewrap)")
+    yield _space(bench.work_root)
+    yield await run_sync(_settings, bench)
+    yield Check("dataset", "ok", f"{bench.plan.dataset.path}: {len(bench.plan.trials)} trials")
+    tasks = {trial.task.id: trial.task for trial in bench.plan.trials}.values()
+    for repo, group in _by_repository(bench, list(tasks)).items():
+        yield await run_sync(_repository, bench, repo, group)
+
+
+def _no_git() -> Check:
+    return Check("git", "failed", "git is not on the search path", "install git")
+
+
+def _space(place: Path) -> Check:
+    free = free_bytes(place)
+    detail = f"{free / 1e9:.1f} GB free at {place}"
+    if free < _BYTES_NEEDED:
+        return Check(
+            "disk", "failed", f"{detail}, {_BYTES_NEEDED / 1e9:.0f} GB needed", "free space, or set --clone-dir"
+        )
+    return Check("disk", "ok", detail)
+
+
+def _settings(bench: Workbench) -> Check:
+    if bench.config.settings_file is None:
+        return Check("settings", "ok", "the agent's own defaults, with the route pinned")
+    try:
+        bench.agent.check_settings(Path(bench.config.settings_file))
+    except ValueError as error:
+        return Check("settings", "failed", str(error), "mend --settings-file")
+    return Check("settings", "ok", bench.config.settings_file)
+
+
+def _by_repository(bench: Workbench, tasks: Sequence[Task]) -> dict[str, list[Task]]:
+    groups: dict[str, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(bench.plan.dataset.repo_address(task), []).append(task)
+    return groups
+
+
+def _repository(bench: Workbench, repo: str, tasks: Sequence[Task]) -> Check:
+    try:
+        commits = {bench.repositories.resolve(repo, task.ref)[:12] for task in tasks}
+    except GitError as error:
+        return Check("repository", "failed", f"{tasks[0].repo}: {error}", "mend repo or ref of " + tasks[0].id)
+    return Check("repository", "ok", f"{tasks[0].repo} at {', '.join(sorted(commits))}")
+
+
+def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool) -> Check:
+    """Say what the results folders hold already, and what will become of it."""
+    stale = [s for s in standings if s.stale]
+    if not stale:
+        return Check("results", "ok", "no earlier trials in the way")
+    if resume:
+        finished = sum(s.finished for s in stale)
+        return Check("results", "ok", f"resuming: {finished} finished trials stay, {len(standings) - finished} to run")
+    listed = ", ".join(f"{s.trial.label} ({_state(s)})" for s in stale[:6]) + (" ..." if len(stale) > 6 else "")
+    if yes:
+        return Check("results", "warning", f"earlier trials move to .trash: {listed}")
+    mend = "--resume to keep what is finished, or --yes to move them to .trash"
+    return Check("results", "failed", f"earlier trials in the way: {listed}", mend)
+
+
+def _state(standing: Standing) -> str:
+    return standing.state.outcome.kind if isinstance(standing.state, Metrics) else "no readable record"
+
+
+async def route_checks(bench: Workbench, hosting: Hosting) -> AsyncIterator[Check]:
+    """Look at the endpoint, and whether agent and endpoint speak a common dialect."""
+    common = bench.agent.dialects & hosting.route("preflight").dialects
+    if not common:
+        speaks = ", ".join(sorted(bench.agent.dialects))
+        yield Check(
+            "dialect", "failed", f"{bench.agent.name} speaks {speaks}, the endpoint does not", "another --agent"
+        )
+    for check in await hosting.checks():
+        yield check
+
+
+async def probe(bench: Workbench, crew: Crew) -> Check:
+    """Make one tiny call through the very agent and route, in an empty folder."""
+    attempt_id = f"probe-{anyio.current_time():.0f}"
+    tally = Tally()
+    with attempt_space(crew.work_root, attempt_id) as space:
+        space.checkout.mkdir(exist_ok=True)
+        config = bench.config.model_copy(update={"max_retries": 1, "max_turns": 1})
+        job = replace(job_for(crew, space, _PROBE_PROMPT, attempt_id), skill=None, config=config)
+        launch = bench.agent.launch(crew.installed.binary, job)
+        write_files(launch)
+        reader = bench.agent.reader()
+
+        def on_output(data: bytes) -> bool:
+            tally.add(reader.feed(data))
+            return tally.end is not None
+
+        stderr = space.root / "stderr.log"
+        limits = Limits(_PROBE_SECONDS, grace_seconds=2)
+        try:
+            ended = await run_group(
+                command_for(crew, space, launch), limits, mark=attempt_id, on_output=on_output, stderr=stderr
+            )
+        except LaunchError as error:
+            return Check("probe", "failed", str(error), f"swetrials agents install {bench.agent.name}")
+        said = crew.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
+    outcome = tally.outcome
+    if outcome.kind is OutcomeKind.COMPLETED:
+        return Check("probe", "ok", f"{bench.config.model} answered in {ended.wall_seconds:.1f} s")
+    detail = crew.redactor.text(outcome.detail) or said or f"exit code {ended.exit_code}"
+    if tally.end is None and (retry := tally.pending_retry):
+        detail = f"still being refused after {_PROBE_SECONDS:.0f} s: {retry.reason} (status {retry.status})"
+    return Check("probe", "failed", f"{outcome.kind}: {detail}", "mend the route, or --skip-probe to go on regardless")

@@ -1,0 +1,144 @@
+"""Everything a run needs that can be settled before anything is started or spent."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from swetrials.agents import AGENTS
+from swetrials.agents.base import Agent
+from swetrials.agents.install import find
+from swetrials.providers import PROVIDERS
+from swetrials.providers.base import Hosting, Provider
+from swetrials.records.config import RunnerConfig
+from swetrials.store.documents import load_dataset
+from swetrials.store.project import Project, find_project
+from swetrials.store.redaction import Redactor
+from swetrials.trials.attempt import Crew, Sandbox
+from swetrials.trials.plan import Plan, plan_run
+from swetrials.workspace.environment import toolchain_roots
+from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.sandbox import bubblewrap
+from swetrials.workspace.space import private_root, sweep
+
+T = TypeVar("T")
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the message says why and what mends it. Nothing was run."""
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """A planned run with its tools laid out."""
+
+    project: Project
+    plan: Plan
+    provider: Provider
+    repositories: Repositories
+    work_root: Path
+    sandbox: Sandbox
+    redactor: Redactor
+
+    @property
+    def config(self) -> RunnerConfig:
+        """The run's configuration."""
+        return self.plan.config
+
+    @property
+    def agent(self) -> Agent:
+        """The agent that the run drives."""
+        return self.plan.agent
+
+    def crew(self, hosting: Hosting, *, keep_checkouts: bool) -> Crew:
+        """Return what the run's attempts share.
+
+        Raises:
+            UsageError: the agent is not installed.
+        """
+        installed = find(self.agent.package, self.project.tools)
+        if installed is None:
+            raise UsageError(
+                f"{self.agent.name} is not installed; install it with: swetrials agents install {self.agent.name}"
+            )
+        return Crew(
+            config=self.config,
+            agent=self.agent,
+            installed=installed,
+            skill=self.plan.skill,
+            hosting=hosting,
+            free=self.provider.free,
+            repositories=self.repositories,
+            work_root=self.work_root,
+            sandbox=self.sandbox,
+            redactor=self.redactor,
+            keep_checkouts=keep_checkouts,
+        )
+
+
+def lay_out(config: RunnerConfig) -> Workbench:
+    """Plan a run and clear up what a killed run may have left in the working folder.
+
+    Raises:
+        UsageError: agent, provider or sandbox are not to be had.
+        DocumentError: the dataset has faults.
+        PlanError: a task or the skill is unknown.
+    """
+    project = find_project()
+    agent = _member("agent", config.agent, AGENTS)
+    provider = _member("provider", config.provider, PROVIDERS)
+    plan = plan_run(config, load_dataset(Path(config.dataset)), agent, project.skills)
+    work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
+    key = config.api_key.get_secret_value() if config.api_key else ""
+    return Workbench(
+        project=project,
+        plan=plan,
+        provider=provider,
+        repositories=Repositories(work_root / "mirrors"),
+        work_root=work_root,
+        sandbox=_sandbox(config, project, plan),
+        redactor=Redactor.from_environment(os.environ, [key]),
+    )
+
+
+def clear_up(work_root: Path, say: Callable[[str], None]) -> None:
+    """Stop and remove the attempts that a killed run has left behind."""
+    for attempt_id in sweep(work_root):
+        say(f"cleared up after an attempt that a stopped run had left: {attempt_id}")
+
+
+def _member(kind: str, name: str, family: dict[str, T]) -> T:
+    if name not in family:
+        raise UsageError(f"{kind}: {name!r} is not one of {', '.join(family)}")
+    return family[name]
+
+
+def _sandbox(config: RunnerConfig, project: Project, plan: Plan) -> Sandbox:
+    if config.sandbox == "none":
+        return Sandbox(None)
+    found = bubblewrap()
+    if found is None:
+        if config.sandbox == "bubblewrap":
+            raise UsageError(
+                "sandbox: bubblewrap is not installed or does not work here; install the package bubblewrap"
+            )
+        return Sandbox(None)
+    return Sandbox(found, hidden_from_agents(project, plan.dataset.folder, plan.output), toolchains(os.environ))
+
+
+def hidden_from_agents(project: Project, dataset_folder: Path, output: Path) -> tuple[Path, ...]:
+    """Return what a sandbox covers: the harness, the dataset with its answers, all results, the invoker's home."""
+    places: Sequence[Path] = (project.root.parent, dataset_folder, output.resolve(), Path.home())
+    return tuple(dict.fromkeys(place.resolve() for place in places if place.exists()))
+
+
+def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the folders below the invoker's home that programs on the search path live in.
+
+    A sandbox that covers the home must leave these readable, or the task's own tools would be gone.
+    """
+    home = Path.home()
+    named = [*environment.get("PATH", "").split(os.pathsep), *toolchain_roots(environment).values()]
+    places = (Path(name) for name in named if name)
+    return tuple(dict.fromkeys(p for p in places if p.is_dir() and p.is_relative_to(home) and p != home))

@@ -1,0 +1,47 @@
+"""Figures as people read them: unknown is a dash, a lower bound says so."""
+
+from swetrials.records.cost import Cost
+from swetrials.records.usage import Completeness, UsageReport
+
+UNKNOWN = "-"
+
+
+def tokens(count: int | None, completeness: Completeness = "complete") -> str:
+    """Return a token count with thousands separators; ``>=`` in front of a lower bound."""
+    if count is None:
+        return UNKNOWN
+    return f"{'>= ' if completeness == 'lower_bound' else ''}{count:,}"
+
+
+def total_tokens(report: UsageReport) -> str:
+    """Return the sum of the buckets."""
+    return tokens(report.usage.total, report.completeness)
+
+
+def dollars(cost: Cost) -> str:
+    """Return an amount in dollars with what it stands on, ``unknown`` when there is no price."""
+    if cost.amount_usd is None:
+        return "unknown"
+    if cost.basis == "free":
+        return "free"
+    return f"{'>= ' if cost.status == 'lower_bound' else ''}${cost.amount_usd:,.4f}"
+
+
+def seconds(value: float | None) -> str:
+    """Return a duration: seconds below two minutes, else minutes and seconds."""
+    if value is None:
+        return UNKNOWN
+    if value < 120:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+def score(value: float | None) -> str:
+    """Return a score out of 100 with one decimal."""
+    return UNKNOWN if value is None else f"{value:.1f}"
+
+
+def verdict(passed: bool | None) -> str:
+    """Return the tests' word on a patch."""
+    return UNKNOWN if passed is None else "passed" if passed else "failed"

@@ -1,0 +1,43 @@
+"""``run-summary.md``: the run's table and totals for people and pull requests."""
+
+from collections.abc import Sequence
+
+from swetrials.records.summary import RunSummary
+from swetrials.reports import summary_table
+
+
+def summary_markdown(summary: RunSummary) -> str:
+    """Return a run's summary as GitHub-flavoured markdown."""
+    lines = [f"# {summary_table.title(summary)}", ""]
+    if summary.rehearsal:
+        lines += [
+            "> Made with the built-in rehearsal model: it shows how the harness works, nothing about any model.",
+            "",
+        ]
+    lines += [
+        f"Dataset `{summary.dataset}`, model `{summary.model}` by provider `{summary.provider}`, {summary.generated_at}.",
+        "",
+        *_table(summary_table.COLUMNS, [summary_table.row(task) for task in summary.tasks]),
+        "",
+        *_table(("total", ""), summary_table.totals(summary)),
+        "",
+    ]
+    notes = [
+        f"- `{task.folder}`: {note}" for task in summary.tasks for note in _notes(task.score_reason, task.findings)
+    ]
+    if notes:
+        lines += ["## Notes", "", *notes, ""]
+    return "\n".join(lines)
+
+
+def _notes(reason: str, findings: Sequence[str]) -> list[str]:
+    return [*([f"score: {reason}"] if reason else []), *findings]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [_line(header), _line(["---"] * len(header)), *(_line(row) for row in rows)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    # A pipe or a line break inside a cell would break the table.
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

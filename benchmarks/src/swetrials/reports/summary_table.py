@@ -1,0 +1,74 @@
+"""The rows of a run's results, once for the terminal and for markdown alike."""
+
+from collections.abc import Sequence
+
+from swetrials.records.summary import RunSummary, SummaryTask
+from swetrials.reports import figures
+
+COLUMNS = (
+    "task", "outcome", "artifacts", "turns", "fresh", "cache read", "cache write", "output",
+    "cost", "latency", "tests", "score",
+)  # fmt: skip
+
+
+def row(task: SummaryTask) -> tuple[str, ...]:
+    """Return one trial's cells in the order of ``COLUMNS``."""
+    usage, completeness = task.usage.usage, task.usage.completeness
+    return (
+        task.folder,
+        task.outcome,
+        f"{task.artifacts_produced}/{task.artifacts_expected}",
+        figures.UNKNOWN if task.num_turns is None else str(task.num_turns),
+        figures.tokens(usage.fresh_input, completeness),
+        figures.tokens(usage.cache_read, completeness),
+        figures.tokens(usage.cache_write, completeness),
+        figures.tokens(usage.output, completeness),
+        figures.dollars(task.cost),
+        figures.seconds(task.latency_seconds),
+        figures.verdict(task.tests_passed),
+        score_cell(task),
+    )
+
+
+def score_cell(task: SummaryTask) -> str:
+    """Return the judge's score, or that there is none; a judge that never read the repository is marked."""
+    if task.task_score is None:
+        return {"unscored": "unscored", "not_judged": figures.UNKNOWN}.get(task.score_status, figures.UNKNOWN)
+    return figures.score(task.task_score) + ("" if task.repo_grounded is not False else " (ungrounded)")
+
+
+def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
+    """Return the lines below the table: what the run comes to, with both denominators."""
+    valid, everything = summary.valid_trials, summary.all_trials
+    usage = summary.usage.usage
+    buckets = {
+        "fresh": usage.fresh_input,
+        "cache read": usage.cache_read,
+        "cache write": usage.cache_write,
+        "output": usage.output,
+    }
+    parts = " + ".join(f"{figures.tokens(count)} {name}" for name, count in buckets.items())
+    valid_score = f"{figures.score(valid.mean_task_score)} over {valid.num_scored} scored of {valid.num_trials}"
+    every_score = f"{figures.score(everything.mean_task_score)} over {everything.num_trials}, unscored as 0"
+    lines = [
+        ("trials", f"{summary.num_tasks} ({_listed(summary.outcomes)})"),
+        ("score, valid trials", valid_score),
+        ("score, all trials", every_score),
+        ("tests passed", f"{summary.tests_passed} of {summary.tests_run}"),
+        ("tokens", f"{figures.total_tokens(summary.usage)} = {parts}"),
+        ("cost", figures.dollars(summary.cost)),
+        ("time in agents", figures.seconds(summary.latency_seconds)),
+    ]
+    if summary.infrastructure_failures:
+        lines.append(("infrastructure failures", _listed(summary.infrastructure_failures)))
+    return lines
+
+
+def title(summary: RunSummary) -> str:
+    """Return what the run is of; a rehearsal says that it is one."""
+    label = "REHEARSAL (scripted model, no ranking) · " if summary.rehearsal else ""
+    return f"{label}{summary.model_slug} · {summary.agent} · {summary.skill} · {summary.scope}"
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items())

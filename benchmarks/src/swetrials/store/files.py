@@ -1,0 +1,68 @@
+"""Writing and reading single files so that a crash leaves the old state or the new one, never a half."""
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import TypeVar
+
+import orjson
+from pydantic import ValidationError
+
+from swetrials.records.base import Record
+
+R = TypeVar("R", bound=Record)
+
+
+class RecordError(Exception):
+    """A record on disk is missing, torn or of another shape; the message names file, field and remedy."""
+
+
+def sha256_of(data: bytes | str) -> str:
+    """Return the hexadecimal SHA-256 of bytes, or of a text's UTF-8 bytes."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def write_atomically(path: Path, data: bytes | str) -> None:
+    """Put ``data`` at ``path`` in one step: written beside it, flushed to disk, then renamed over it.
+
+    Folders on the way are made. A crash leaves the old file or the new one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with beside.open("wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def to_json(record: Record) -> bytes:
+    """Return a record as indented JSON that ends in a newline."""
+    return orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write a record as JSON, atomically."""
+    write_atomically(path, to_json(record))
+
+
+def read_record(path: Path, kind: type[R]) -> R:
+    """Read a JSON record.
+
+    Raises:
+        RecordError: the file is missing, is not JSON, or does not fit the model.
+    """
+    try:
+        return kind.model_validate(orjson.loads(path.read_bytes()))
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror or error}") from None
+    except orjson.JSONDecodeError as error:
+        raise RecordError(f"{path}: not JSON ({error}); move it away and run the trial again") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "record"
+        raise RecordError(f"{path}: {field}: {first['msg']}") from None

@@ -1,0 +1,45 @@
+"""Taking secrets out of whatever is about to be written."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Self
+from urllib.parse import quote
+
+MASK = "[redacted]"
+
+_SHORTEST = 8
+# Shorter values cannot be told from ordinary text: masking "abc" everywhere would ruin the artifacts.
+# They are kept from the agent by the allow-list of its environment instead.
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|COOKIE|AUTH", re.IGNORECASE)
+_PLACE = re.compile(r"^[/.~]|^(?:true|false|yes|no)$", re.IGNORECASE)
+
+
+class Redactor:
+    """Replaces known secret values, as they are and in their URL-quoted form."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        """Take the values to hide; values under eight characters are not secrets that can be found again."""
+        forms = {form for secret in secrets if len(secret) >= _SHORTEST for form in (secret, quote(secret, safe=""))}
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._forms = frozenset(forms)
+        self._text = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        self._bytes = re.compile(b"|".join(re.escape(f.encode()) for f in longest_first)) if forms else None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str], extra: Iterable[str] = ()) -> Self:
+        """Return a redactor for the values of every variable whose name speaks of a secret, and for ``extra``."""
+        named = (value for name, value in environment.items() if _SECRET_NAME.search(name) and not _PLACE.search(value))
+        return cls([*named, *extra])
+
+    def text(self, text: str) -> str:
+        """Return ``text`` with every secret masked."""
+        return self._text.sub(MASK, text) if self._text else text
+
+    def bytes(self, data: bytes) -> bytes:
+        """Return ``data`` with every secret masked."""
+        return self._bytes.sub(MASK.encode(), data) if self._bytes else data
+
+    def hides(self, name: str, value: str) -> bool:
+        """Whether a variable has to be masked when it is shown."""
+        return value in self._forms or bool(_SECRET_NAME.search(name))

@@ -1,0 +1,99 @@
+"""The results tree: where a trial's files are, which trials there are, and what may be cleared."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from swetrials.records.evaluation import Evaluation
+from swetrials.records.metrics import Metrics
+from swetrials.store.files import RecordError, read_record
+
+TRASH = ".trash"
+METRICS = "metrics.json"
+EVALUATION = "eval.json"
+
+
+@dataclass(frozen=True)
+class TrialFolder:
+    """One trial's folder: ``<output>/<model>/<agent>/<skill>/<scope>/<task>[--rN]``."""
+
+    path: Path
+
+    @property
+    def metrics_file(self) -> Path:
+        """The record of the trial."""
+        return self.path / METRICS
+
+    @property
+    def evaluation_file(self) -> Path:
+        """The scores of the trial."""
+        return self.path / EVALUATION
+
+    def attempt_folder(self, number: int) -> Path:
+        """Where one attempt leaves its stream and its standard error."""
+        return self.path / "attempts" / str(number)
+
+    def metrics(self) -> Metrics:
+        """Read the trial's record.
+
+        Raises:
+            RecordError: there is none, or it is not a record of this kind.
+        """
+        return read_record(self.metrics_file, Metrics)
+
+    def evaluation(self, metrics: Metrics) -> Evaluation | None:
+        """Read the scores that belong to ``metrics``; those of an earlier trial in this folder do not count."""
+        if not self.evaluation_file.exists():
+            return None
+        evaluation = read_record(self.evaluation_file, Evaluation)
+        return evaluation if evaluation.trial_id == metrics.trial.id else None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The folder of one run: one model x agent x skill over one dataset."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, output: Path, *, model_slug: str, agent_folder: str, skill: str, scope: str) -> "Scope":
+        """Return the run's folder below the root of the results tree."""
+        return cls(output / model_slug / agent_folder / skill / scope)
+
+    def trial(self, task_id: str, repeat: int) -> TrialFolder:
+        """Return the folder of one repeat of a task; the first has no suffix."""
+        return TrialFolder(self.path / (task_id if repeat == 1 else f"{task_id}--r{repeat}"))
+
+
+def trial_folders(root: Path) -> Iterator[TrialFolder]:
+    """Find every trial at or below ``root``, in the order of their names; trash is left out."""
+    if (root / METRICS).is_file():
+        yield TrialFolder(root)
+        return
+    if not root.is_dir():
+        return
+    for child in sorted(root.iterdir()):
+        if child.is_dir() and not child.is_symlink() and not child.name.startswith("."):
+            yield from trial_folders(child)
+
+
+def move_to_trash(folder: TrialFolder, output: Path) -> Path:
+    """Move a trial's folder to ``.trash/`` beside the results and return where it is now.
+
+    Nothing is ever deleted: the path below the trash says which trial it was and when it was cleared.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    place = output / TRASH / stamp / folder.path.relative_to(output)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return folder.path.rename(place)
+
+
+def state_of(folder: TrialFolder) -> Metrics | RecordError | None:
+    """Return a trial's record, the reason why it cannot be read, or ``None`` when the folder is not there."""
+    if not folder.path.exists():
+        return None
+    try:
+        return folder.metrics()
+    except RecordError as error:
+        return error

@@ -1,0 +1,137 @@
+"""What a run consists of: which trials, where each one's files go, and what an agent is told."""
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from swetrials.agents.base import Agent, Skill
+from swetrials.records.config import RunnerConfig
+from swetrials.records.dataset import Task, repository_name
+from swetrials.records.slug import model_slug
+from swetrials.store.documents import LoadedDataset
+from swetrials.store.results import Scope, TrialFolder
+
+
+class PlanError(Exception):
+    """The configuration asks for something that is not there; the message says what, and what there is."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One task x repeat of a run, before it has run."""
+
+    task: Task
+    repeat: int
+    scope: str
+    folder: TrialFolder
+
+    @property
+    def label(self) -> str:
+        """The trial's folder name, which is how a person tells it from the others."""
+        return self.folder.path.name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is settled before anything runs."""
+
+    config: RunnerConfig
+    dataset: LoadedDataset
+    agent: Agent
+    skill: Skill
+    trials: tuple[Trial, ...]
+
+    @property
+    def output(self) -> Path:
+        """Root of the results tree."""
+        return Path(self.config.output_dir)
+
+    @property
+    def scopes(self) -> tuple[Path, ...]:
+        """The folders of the run; more than one when a dataset without ``output_scope`` spans repositories."""
+        return tuple(dict.fromkeys(trial.folder.path.parent for trial in self.trials))
+
+
+def plan_run(config: RunnerConfig, dataset: LoadedDataset, agent: Agent, skills: Path) -> Plan:
+    """Work out a run's trials.
+
+    Raises:
+        PlanError: a task id or the skill is unknown.
+    """
+    trials = tuple(
+        _trial(config, dataset, agent, task, repeat)
+        for repeat in range(1, config.repeats + 1)
+        for task in chosen_tasks(config, dataset)
+    )
+    return Plan(config, dataset, agent, read_skill(skills, config.skill), trials)
+
+
+def _trial(config: RunnerConfig, dataset: LoadedDataset, agent: Agent, task: Task, repeat: int) -> Trial:
+    scope = dataset.dataset.scope_of(task)
+    place = Scope.of(
+        Path(config.output_dir),
+        model_slug=model_slug(config.model),
+        agent_folder=agent.folder,
+        skill=config.skill,
+        scope=scope,
+    )
+    return Trial(task, repeat, scope, place.trial(task.id, repeat))
+
+
+def chosen_tasks(config: RunnerConfig, dataset: LoadedDataset) -> tuple[Task, ...]:
+    """Return the tasks that a configuration asks for, in the dataset's order.
+
+    Raises:
+        PlanError: one of the ids is not in the dataset.
+    """
+    known = {task.id: task for task in dataset.dataset.tasks}
+    for wanted in config.tasks:
+        if wanted not in known:
+            near = difflib.get_close_matches(wanted, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known)}"
+            raise PlanError(f"tasks: {wanted!r} is not in {dataset.path}{hint}")
+    tasks = [task for task in dataset.dataset.tasks if not config.tasks or task.id in config.tasks]
+    return tuple(tasks[: config.count])
+
+
+def read_skill(skills: Path, name: str) -> Skill:
+    """Read a skill's instructions.
+
+    Raises:
+        PlanError: there is no such skill.
+    """
+    path = skills / name / "SKILL.md"
+    try:
+        return Skill(name, path.read_text(encoding="utf-8"))
+    except OSError:
+        known = ", ".join(sorted(p.parent.name for p in skills.glob("*/SKILL.md"))) or "none"
+        raise PlanError(f"skill: {name!r} has no {path}; there are: {known}") from None
+
+
+def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...] = ()) -> str:
+    """Return what an agent is told of a task: names, places and the problem, never the ground truth.
+
+    The repository is named, not located: its address could lead to the fix, or to the dataset.
+
+    Args:
+        task: the task.
+        checkout: where the agent works.
+        artifacts: where its documents go.
+        only: for a top-up, the files that are still missing.
+    """
+    lines = [
+        f"task_id: {task.id}",
+        f"repo: {repository_name(task.repo)}",
+        f"ref: {task.ref}",
+        f"complexity: {task.complexity}",
+        f"checkout: {checkout}",
+        f"artifacts_dir: {artifacts}",
+    ]
+    if only:
+        lines.append(f"only: {', '.join(only)}")
+    if task.problem_issue_url:
+        lines.append(f"problem_issue_url: {task.problem_issue_url}")
+    sections = ["\n".join(lines), f"problem_statement:\n{task.problem_statement.strip()}"]
+    if task.clarifying_answers.strip():
+        sections.append(f"clarifying_answers:\n{task.clarifying_answers.strip()}")
+    return "\n\n".join(sections)

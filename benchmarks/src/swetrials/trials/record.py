@@ -1,0 +1,177 @@
+"""Building ``metrics.json`` from a trial's attempts, at any point of its life."""
+
+import platform
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from swetrials import __version__
+from swetrials.records.cost import Cost
+from swetrials.records.metrics import Finding, Metrics, Provenance, TimeSplit, TrialIdentity
+from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.slug import model_slug
+from swetrials.records.usage import Usage, UsageBlock, UsageReport
+from swetrials.store.documents import LoadedDataset
+from swetrials.store.files import sha256_of
+from swetrials.trials.attempt import Attempt, Crew
+from swetrials.trials.plan import Trial, prompt_for
+
+_DISAGREEMENT = 0.02
+# Two witnesses of the same tokens that differ by more than this are a finding.
+
+
+@dataclass
+class Ledger:
+    """A trial under way: its identity, and the attempts made so far."""
+
+    crew: Crew
+    dataset: LoadedDataset
+    trial: Trial
+    planned_at: datetime
+    started_at: datetime
+    attempts: list[Attempt] = field(default_factory=list)
+    commit: str | None = None
+    failure: Outcome | None = None
+
+
+def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
+    """Build the record of a trial as it stands: before its end, after it, or cut short."""
+    crew, trial, attempts = ledger.crew, ledger.trial, ledger.attempts
+    config, task = crew.config, trial.task
+    last = attempts[-1] if attempts else None
+    outcome = ledger.failure or (last.record.outcome if last else _stopped(ended))
+    usage = _usage(attempts)
+    tokens = usage.headline.usage
+    cost = _total([a.record.cost for a in attempts])
+    wall = sum(a.record.time.wall_seconds or 0 for a in attempts) if attempts else None
+    api = _known_sum(a.record.time.api_seconds for a in attempts)
+    return Metrics(
+        task=task.id,
+        repo=task.repo,
+        ref=task.ref,
+        complexity=task.complexity,
+        tags=task.tags,
+        model=config.model,
+        model_slug=model_slug(config.model),
+        agent=crew.agent.folder,
+        skill=config.skill,
+        provider=config.provider,
+        endpoint=config.endpoint,
+        aws_region=config.aws_region,
+        serving=config.provider,
+        artifacts_produced=last.record.artifacts_produced if last else (),
+        input_tokens=tokens.fresh_input,
+        output_tokens=tokens.output,
+        cache_read_tokens=tokens.cache_read,
+        cache_creation_tokens=tokens.cache_write,
+        latency_seconds=round(wall, 3) if wall is not None else None,
+        num_turns=sum(a.record.num_turns or 0 for a in attempts) if attempts else None,
+        total_cost_usd=cost.amount_usd,
+        is_error=outcome.kind is not OutcomeKind.COMPLETED,
+        result_subtype=last.end.subtype if last and last.end else None,
+        error=outcome.detail or None if outcome.kind is not OutcomeKind.COMPLETED else None,
+        api_error_status=last.end.api_error_status if last and last.end else None,
+        session_id=last.record.session_id if last else None,
+        run_started_at=ledger.started_at.isoformat(),
+        run_ended_at=ended.isoformat() if ended else None,
+        generation_tokens_per_sec=round(tokens.output / api, 2) if tokens.output and api else None,
+        trial=_identity(ledger),
+        usage=usage,
+        cost=cost,
+        cost_winning_attempt=last.record.cost if last else Cost(),
+        time=TimeSplit(
+            wall_seconds=wall,
+            api_seconds=api,
+            waiting_seconds=_known_sum(a.record.time.waiting_seconds for a in attempts),
+            queue_seconds=round((ledger.started_at - ledger.planned_at).total_seconds(), 3),
+        ),
+        outcome=outcome,
+        attempts=tuple(a.record for a in attempts),
+        provenance=_provenance(ledger),
+        findings=tuple(_findings(attempts, usage)),
+    )
+
+
+def _stopped(ended: datetime | None) -> Outcome:
+    detail = "stopped before an attempt had begun" if ended else "the harness has not written the end of this trial"
+    return Outcome.of(OutcomeKind.INTERRUPTED, detail)
+
+
+def _identity(ledger: Ledger) -> TrialIdentity:
+    trial, dataset = ledger.trial, ledger.dataset
+    stamp = ledger.started_at.strftime("%Y%m%dT%H%M%S.%fZ")
+    return TrialIdentity(
+        id=f"{trial.label}@{stamp}",
+        repeat=trial.repeat,
+        scope=trial.scope,
+        dataset=dataset.dataset.name,
+        dataset_sha256=dataset.sha256,
+        task_sha256=dataset.task_sha256(trial.task),
+        rehearsal=ledger.crew.config.provider == "rehearsal",
+    )
+
+
+def _provenance(ledger: Ledger) -> Provenance:
+    crew = ledger.crew
+    return Provenance(
+        harness_version=__version__,
+        agent_version=crew.installed.version,
+        skill_sha256=sha256_of(crew.skill.text),
+        prompt_sha256=sha256_of(prompt_for(ledger.trial.task, Path("checkout"), Path("artifacts"))),
+        commit=ledger.commit,
+        sandbox=crew.sandbox.name,
+        permission_mode=crew.config.permission_mode,
+        python_version=platform.python_version(),
+        platform=platform.platform(),
+    )
+
+
+def _usage(attempts: list[Attempt]) -> UsageBlock:
+    if not attempts:
+        return UsageBlock()
+    reported = _joined([a.record.usage for a in attempts])
+    served = _joined([a.served for a in attempts if a.served is not None])
+    by_model: dict[str, Usage] = {}
+    for attempt in attempts:
+        for model, usage in (attempt.end.usage_by_model if attempt.end else {}).items():
+            by_model[model] = by_model.get(model, Usage()) + usage
+    block = UsageBlock(reported=reported, served=served, by_model=by_model)
+    if served is not None and (reported is None or reported.completeness != "complete"):
+        # A stopped agent never tells the call in flight; the server has counted it.
+        return block.model_copy(update={"headline": served, "source": "served"})
+    if reported is not None and reported.completeness != "unknown":
+        return block.model_copy(update={"headline": reported, "source": "reported"})
+    return block
+
+
+def _joined(reports: list[UsageReport]) -> UsageReport | None:
+    total: UsageReport | None = None
+    for report in reports:
+        total = report if total is None else total + report
+    return total
+
+
+def _total(costs: list[Cost]) -> Cost:
+    total: Cost | None = None
+    for cost in costs:
+        total = cost if total is None else total + cost
+    return total or Cost()
+
+
+def _known_sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known), 3) if known else None
+
+
+def _findings(attempts: list[Attempt], usage: UsageBlock) -> list[Finding]:
+    findings = [finding for attempt in attempts for finding in attempt.findings]
+    if len(attempts) > 1:
+        asked = ", ".join(attempts[0].record.outcome.detail.removeprefix("missing: ").split(", "))
+        findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
+    if usage.reported and usage.served and usage.reported.completeness == usage.served.completeness == "complete":
+        said, sent = usage.reported.usage.total, usage.served.usage.total
+        if said is not None and sent is not None and abs(said - sent) > _DISAGREEMENT * max(said, sent, 1):
+            message = f"the agent reports {said} tokens, the server counted {sent}"
+            findings.append(Finding(code="usage_disagrees", severity="warning", message=message))
+    return findings

@@ -1,0 +1,106 @@
+"""One trial from its first record to its last: attempts, artifacts, and ``metrics.json`` written last."""
+
+import errno
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import anyio
+from anyio.to_thread import run_sync
+
+from swetrials.agents.events import Tally
+from swetrials.records.metrics import DESIGN_DOCUMENTS, Metrics
+from swetrials.records.outcome import Blame, Outcome, OutcomeKind
+from swetrials.store.documents import LoadedDataset
+from swetrials.store.files import write_atomically, write_record
+from swetrials.trials.attempt import Crew, Order, run_attempt
+from swetrials.trials.plan import Trial
+from swetrials.trials.record import Ledger, record_of
+from swetrials.trials.verdict import missing_after_design
+from swetrials.workspace.git import GitError
+from swetrials.workspace.processes import LaunchError
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A trial as a person watching wants to see it."""
+
+    trial: Trial
+    state: str
+    turns: int = 0
+    tokens: int | None = None
+    cost_usd: float | None = None
+    outcome: Outcome | None = None
+
+
+Observer = Callable[[Progress], None]
+
+
+async def run_trial(
+    crew: Crew, dataset: LoadedDataset, trial: Trial, planned_at: datetime, observe: Observer
+) -> Metrics:
+    """Run one trial and return its record, which is on disk by then.
+
+    A record that says ``interrupted`` is written first, so that even a killed harness leaves one; the final
+    record replaces it in one step, after every other file of the trial is in place.
+    """
+    ledger = Ledger(crew, dataset, trial, planned_at, datetime.now(UTC))
+    write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
+    observe(Progress(trial, "checkout"))
+    try:
+        await _attempts(ledger, observe)
+    except (GitError, LaunchError, OSError) as error:
+        ledger.failure = _environment_failure(error)
+    except anyio.get_cancelled_exc_class():
+        _finish(ledger, observe)
+        raise
+    return _finish(ledger, observe)
+
+
+async def _attempts(ledger: Ledger, observe: Observer) -> None:
+    crew, trial = ledger.crew, ledger.trial
+    repo = ledger.dataset.repo_address(trial.task)
+    ledger.commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
+    order = Order(trial, repo, ledger.commit, number=1, reason="first")
+
+    def watch(tally: Tally) -> None:
+        state = f"retrying ({tally.pending_retry.reason})" if tally.pending_retry else order.reason
+        cost = 0.0 if crew.free else None
+        observe(Progress(trial, state, tally.turns, tally.usage.usage.total, cost))
+
+    while True:
+        attempt = await run_attempt(crew, order, ledger.attempts, watch)
+        missing = missing_after_design(attempt.record.artifacts_produced, DESIGN_DOCUMENTS)
+        may_topup = attempt.record.outcome.kind is OutcomeKind.INCOMPLETE_ARTIFACTS
+        if not missing or not may_topup or order.number > crew.config.max_topups:
+            return
+        order = Order(trial, repo, ledger.commit, order.number + 1, "topup", missing, attempt.artifacts)
+
+
+def _environment_failure(error: Exception) -> Outcome:
+    detail = str(error)
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return Outcome.of(OutcomeKind.DISK_FULL, detail)
+    if isinstance(error, GitError):
+        return Outcome.of(OutcomeKind.CHECKOUT_FAILED, detail)
+    return Outcome.of(OutcomeKind.AGENT_CRASHED, detail, blame=Blame.ENVIRONMENT)
+
+
+def _finish(ledger: Ledger, observe: Observer) -> Metrics:
+    folder = ledger.trial.folder
+    if ledger.attempts:
+        for name, data in ledger.attempts[-1].artifacts.items():
+            write_atomically(folder.path / name, data)
+    metrics = record_of(ledger, ended=datetime.now(UTC))
+    write_record(folder.metrics_file, metrics)
+    observe(
+        Progress(
+            ledger.trial,
+            "done",
+            metrics.num_turns or 0,
+            metrics.usage.headline.usage.total,
+            metrics.total_cost_usd,
+            metrics.outcome,
+        )
+    )
+    return metrics

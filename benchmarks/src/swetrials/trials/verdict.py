@@ -1,0 +1,63 @@
+"""Deciding how an attempt ended, from its process, its stream, its files and its route."""
+
+from collections.abc import Collection
+
+from swetrials.agents import failures
+from swetrials.agents.events import Tally
+from swetrials.records.metrics import EXPECTED_ARTIFACTS
+from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.usage import UsageReport
+from swetrials.workspace.processes import Ended
+
+_DISK_FULL = "No space left on device"
+
+
+def decide(
+    tally: Tally, ended: Ended, produced: Collection[str], served: UsageReport | None, stderr_tail: str
+) -> Outcome:
+    """Return the outcome of an attempt. The agent's own last word comes first, then why it was stopped.
+
+    Args:
+        tally: what the stream came to.
+        ended: how the process group ended.
+        produced: the artifacts that are there and not empty.
+        served: what the server counted for this attempt, where it can tell.
+        stderr_tail: the end of the agent's standard error, for the detail of a crash.
+    """
+    if ended.cause == "cancelled":
+        return Outcome.of(OutcomeKind.INTERRUPTED, "stopped before it had finished")
+    if tally.end is None:
+        return _without_a_last_word(tally, ended, stderr_tail)
+    if tally.end.outcome.kind is not OutcomeKind.COMPLETED:
+        return tally.end.outcome
+    if served is not None and not served.requests:
+        return Outcome.of(OutcomeKind.ROUTE_NOT_USED, "the agent reports success, yet no request reached the endpoint")
+    missing = [name for name in EXPECTED_ARTIFACTS if name not in produced]
+    if missing:
+        return Outcome.of(OutcomeKind.INCOMPLETE_ARTIFACTS, f"missing: {', '.join(missing)}")
+    return tally.end.outcome
+
+
+def _without_a_last_word(tally: Tally, ended: Ended, stderr_tail: str) -> Outcome:
+    limits = {"wall_limit": OutcomeKind.TIMED_OUT, "idle_limit": OutcomeKind.IDLE}
+    if ended.cause in limits:
+        stopped = f"stopped after {ended.wall_seconds:.0f} s"
+        if (retry := tally.pending_retry) is not None:
+            # Time ran out while the agent waited to repeat a failed request: the failure is the story.
+            failed = failures.failure(retry.status, f"{retry.reason} (status {retry.status})")
+            return failed.model_copy(update={"detail": f"{failed.detail}; {stopped} while waiting to try again"})
+        silent = " without any output" if ended.cause == "idle_limit" else ", its wall limit"
+        return Outcome.of(limits[ended.cause], stopped + silent)
+    if _DISK_FULL in stderr_tail:
+        return Outcome.of(OutcomeKind.DISK_FULL, stderr_tail[-300:])
+    detail = f"exit code {ended.exit_code} without a final event"
+    if stderr_tail:
+        detail += f": {stderr_tail[-300:]}"
+    return Outcome.of(OutcomeKind.AGENT_CRASHED, detail)
+
+
+def missing_after_design(produced: Collection[str], design: Collection[str]) -> tuple[str, ...]:
+    """Return what a top-up would ask for: nothing unless every design document is there and something else is not."""
+    if any(name not in produced for name in design):
+        return ()
+    return tuple(name for name in EXPECTED_ARTIFACTS if name not in produced)

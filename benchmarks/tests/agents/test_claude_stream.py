@@ -1,0 +1,169 @@
+"""Claude Code's streams, as the real program printed them, and as they are when torn."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from swetrials.agents.claude_stream import ClaudeReader
+from swetrials.agents.events import Event, PermissionDenied, Retry, Tally, ToolCall, ToolResult
+from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.records.usage import Usage
+
+RECORDED = Path(__file__).parents[1] / "conformance" / "claude"
+
+
+def events_of(data: bytes, cuts: Iterable[int] = ()) -> list[Event]:
+    reader, events, start = ClaudeReader(), [], 0
+    for cut in [*sorted(cuts), len(data)]:
+        events += reader.feed(data[start:cut])
+        start = max(start, cut)
+    return [*events, *reader.finish()]
+
+
+def tally_of(data: bytes) -> Tally:
+    tally = Tally()
+    tally.add(events_of(data))
+    return tally
+
+
+def recorded(name: str) -> bytes:
+    return (RECORDED / f"{name}.jsonl").read_bytes()
+
+
+TWO_TURNS = Usage(
+    fresh_input=2400, cache_read=1800, cache_write=600, cache_write_5m=400, cache_write_1h=200, output=80, reasoning=0
+)
+
+
+@pytest.mark.parametrize("name", ["ok", "partial", "denied"])
+def test_tokens_of_a_message_count_once_however_often_its_usage_is_printed(name: str) -> None:
+    tally = tally_of(recorded(name))
+    assert tally.usage.usage == TWO_TURNS
+    assert tally.usage.completeness == "complete"
+    assert tally.turns == 2
+    assert tally.outcome.kind is OutcomeKind.COMPLETED
+    assert tally.outcome.blame is None
+
+
+def test_partial_messages_give_the_final_output_count_without_a_result_event() -> None:
+    lines = recorded("partial").splitlines(keepends=True)
+    tally = tally_of(b"".join(line for line in lines if b'"type":"result"' not in line))
+    assert tally.usage.usage.output == 57 + 23
+    assert tally.usage.completeness == "lower_bound"
+    assert tally.outcome.kind is OutcomeKind.UNFINISHED
+
+
+def test_without_partial_messages_a_torn_stream_is_a_lower_bound() -> None:
+    lines = recorded("ok").splitlines(keepends=True)
+    tally = tally_of(b"".join(line for line in lines if b'"type":"result"' not in line))
+    assert tally.usage.usage.fresh_input == 2400
+    assert tally.usage.usage.output == 2
+    assert tally.usage.completeness == "lower_bound"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "blame"),
+    [
+        ("err429", OutcomeKind.RATE_LIMITED, Blame.PROVIDER),
+        ("maxturns", OutcomeKind.TURN_LIMIT, Blame.MODEL),
+        ("hangterm", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
+        ("broken_sse", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
+        ("refusal", OutcomeKind.REFUSED, Blame.MODEL),
+        ("max_tokens", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
+        ("empty", OutcomeKind.EMPTY_SUCCESS, Blame.MODEL),
+        ("hang_mid_stream", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
+    ],
+)
+def test_endings(name: str, kind: OutcomeKind, blame: Blame) -> None:
+    outcome = tally_of(recorded(name)).outcome
+    assert (outcome.kind, outcome.blame) == (kind, blame)
+    assert outcome.detail
+
+
+def test_a_response_that_was_cut_makes_the_agents_own_total_a_lower_bound() -> None:
+    assert tally_of(recorded("broken_sse")).usage.completeness == "lower_bound"
+
+
+def test_a_result_alone_is_enough() -> None:
+    tally = tally_of(recorded("json"))
+    assert (tally.turns, tally.usage.usage.total) == (1, 1200 + 900 + 300 + 23)
+
+
+def test_tools_denials_and_retries_are_seen() -> None:
+    denied = events_of(recorded("denied"))
+    assert [(e.tool, e.reason) for e in denied if isinstance(e, PermissionDenied)] == [("Bash", "mode")]
+    assert [e.name for e in denied if isinstance(e, ToolCall)] == ["Bash"]
+    assert [e.is_error for e in denied if isinstance(e, ToolResult)] == [True]
+    retries = [e for e in events_of(recorded("err429")) if isinstance(e, Retry)]
+    assert [(r.attempt, r.delay_seconds, r.status) for r in retries] == [(1, 1.242, 429), (2, 1.220, 429)]
+
+
+def result(**fields: object) -> bytes:
+    base = {"type": "result", "subtype": "success", "is_error": False, "usage": {"output_tokens": 5}}
+    return orjson.dumps(base | fields) + b"\n"
+
+
+def test_an_error_inside_a_success_is_an_error() -> None:
+    tally = tally_of(result(is_error=True, api_error_status=500, result="API Error: 500"))
+    assert tally.outcome.kind is OutcomeKind.PROVIDER_ERROR
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "API Error: 400 prompt is too long: 210000 tokens > 200000 maximum",
+        "API Error: 500 This model's maximum context length is 32768 tokens",
+    ],
+)
+def test_a_window_that_is_too_small_is_told_from_a_broken_server(said: str) -> None:
+    tally = tally_of(result(is_error=True, api_error_status=500, result=said))
+    assert tally.outcome.kind is OutcomeKind.CONTEXT_OVERFLOW
+
+
+def test_subagents_are_in_the_total_and_not_in_the_turns() -> None:
+    def message(name: str, parent: str | None) -> bytes:
+        body = {"id": name, "model": "m", "content": [], "usage": {"input_tokens": 10, "output_tokens": 1}}
+        return orjson.dumps({"type": "assistant", "message": body, "parent_tool_use_id": parent}) + b"\n"
+
+    models = {"m": {"inputTokens": 20, "outputTokens": 9}}
+    tally = tally_of(message("a", None) + message("b", "toolu_1") + result(modelUsage=models))
+    assert (tally.turns, tally.usage.requests) == (1, 2)
+    assert (tally.usage.usage.fresh_input, tally.usage.usage.output) == (20, 9)
+
+
+def test_the_last_of_two_results_counts() -> None:
+    first = result(modelUsage={"m": {"inputTokens": 1, "outputTokens": 1}})
+    second = result(modelUsage={"m": {"inputTokens": 3, "outputTokens": 4}})
+    assert tally_of(first + second).usage.usage.output == 4
+
+
+@given(cuts=st.lists(st.integers(0, len(recorded("partial"))), max_size=12))
+@settings(max_examples=30, deadline=None)
+def test_where_the_bytes_are_cut_makes_no_difference(cuts: list[int]) -> None:
+    data = recorded("partial")
+    assert events_of(data, cuts) == events_of(data)
+
+
+@given(noise=st.lists(st.binary(max_size=60), max_size=8))
+@settings(max_examples=50, deadline=None)
+def test_noise_between_the_lines_is_passed_over(noise: list[bytes]) -> None:
+    lines = recorded("ok").splitlines(keepends=True)
+    for index, junk in enumerate(noise):
+        lines.insert(2 * index, junk.replace(b"\n", b" ") + b"\n")
+    assert tally_of(b"".join(lines)).usage.usage == TWO_TURNS
+
+
+@pytest.mark.parametrize(
+    "torn", [b'{"type":"assistant","message":', b"[1,2]\n", b'{"type":5,"message":[]}\n', b"\xff\xfe\n"]
+)
+def test_torn_and_strange_lines_cost_only_themselves(torn: bytes) -> None:
+    assert tally_of(recorded("ok") + torn).usage.usage == TWO_TURNS
+
+
+def test_invalid_utf8_inside_a_line_costs_only_the_characters() -> None:
+    data = recorded("ok").replace(b"All done.", b"All \xff done.")
+    assert "\ufffd" in tally_of(data).last_text
