@@ -1,0 +1,214 @@
+"""The rubric judge that reads the repository: ``codex exec`` in a clean checkout of the task's commit.
+
+Codex runs the judge's commands in its own read-only sandbox, without network. The judge must not be steered
+by anything but the rubric, so what Codex 0.171 would otherwise take from the repository under review is
+switched off: ``AGENTS.md`` files and the skills below ``.agents`` and ``.codex``. (Project configuration is
+ignored by itself unless the person has declared the folder trusted.) The judge's commands get a bare
+environment: with the login shell or the full one they would see the route's key.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import orjson
+
+from swetrials.agents.codex import CONFIG_FILE, CodexReader, exec_argv
+from swetrials.agents.events import Event, Tally
+from swetrials.judges.asking import Answer, score_by_asking, scored_by_rule, unscored
+from swetrials.judges.base import Bench, JudgeSettings, Submission
+from swetrials.judges.checkout import CheckoutFailed, clean_checkout
+from swetrials.judges.grounding import GroundingWitness
+from swetrials.judges.rubric import present_units, reply_schema
+from swetrials.providers.base import Check
+from swetrials.records.evaluation import JudgeBlock, RubricEvaluation
+from swetrials.records.outcome import OutcomeKind
+from swetrials.records.usage import UsageReport
+from swetrials.store.stream_log import StreamLog
+from swetrials.workspace.environment import allowed_environment
+from swetrials.workspace.processes import Command, Ended, LaunchError, Limits, run_captured, run_group
+from swetrials.workspace.space import Space, SpaceError, attempt_space
+
+_SETTINGS = (
+    "project_doc_max_bytes=0",
+    "skills.include_instructions=false",
+    'web_search="disabled"',
+    'approval_policy="never"',
+    "allow_login_shell=false",
+    'shell_environment_policy.inherit="core"',
+    "features.multi_agent=false",
+    "features.goals=false",
+    "features.apps=false",
+    "features.plugins=false",
+    "features.hooks=false",
+    "features.memories=false",
+)
+
+_PROOF_SECONDS = 120.0
+_PROOF_PROMPT = "Reply with the single word: ready\n"
+
+
+@dataclass(frozen=True)
+class CodexJudge:
+    """The ``codex`` judge."""
+
+    name: ClassVar[str] = "codex"
+
+    settings: JudgeSettings
+
+    async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation:
+        """Score a trial's artifacts by the rubric. A judge that fails leaves the trial unscored.
+
+        Args:
+            submission: the trial.
+            bench: where to work.
+            log: receives the judge's event stream, secrets masked.
+        """
+        if (settled := scored_by_rule(submission)) is not None:
+            return settled
+        try:
+            with attempt_space(bench.work_root, f"judge-{secrets.token_hex(6)}") as space:
+                return await self._judged(submission, bench, space, log)
+        except (CheckoutFailed, LaunchError, SpaceError, OSError) as error:
+            return unscored(bench.redactor.text(str(error)))
+
+    async def prove(self, bench: Bench) -> Check:
+        """Prove the judge's route by one real call, and that its commands can run on this machine.
+
+        A listing of models proves nothing; only a call shows that credentials, region and model fit together.
+        """
+        name = f"judge: codex via {self.settings.route.provider}"
+        with attempt_space(bench.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
+            session = _Session(self.settings, space)
+            try:
+                version = await session.version()
+            except LaunchError as error:
+                return Check(name, "failed", str(error), "make setup installs Codex")
+            with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:
+                answer = await session.ask(_PROOF_PROMPT, limit_seconds=_PROOF_SECONDS, schema=None, stream=stream)
+            if answer.failure:
+                detail = bench.redactor.text(answer.failure)
+                return Check(name, "failed", detail, "log in with `codex login`, or choose another --judge-provider")
+            if broken := await session.sandbox_failure():
+                detail = f"its commands cannot run here, so no score will be grounded: {bench.redactor.text(broken)}"
+                return Check(name, "warning", detail, "allow unprivileged user namespaces on this machine")
+        return Check(name, "ok", f"codex {version}, model {self.settings.model or 'of the configuration'}, answered")
+
+    async def _judged(self, submission: Submission, bench: Bench, space: Space, log: Path) -> RubricEvaluation:
+        commit = await clean_checkout(bench.repositories, submission, space.checkout)
+        session = _Session(self.settings, space)
+        block = JudgeBlock(
+            name=self.name,
+            provider=self.settings.route.provider,
+            model=self.settings.model,
+            reasoning_effort=self.settings.reasoning_effort,
+            agent_version=await session.version(),
+            repo=submission.task.repo,
+            ref=submission.task.ref,
+            commit=commit,
+        )
+        schema = space.temporary / "reply-schema.json"
+        schema.write_bytes(orjson.dumps(reply_schema(present_units(submission))))
+        with StreamLog(log, bench.redactor) as stream:
+            ask = partial(session.ask, limit_seconds=self.settings.timeout_seconds, schema=schema, stream=stream)
+            return await score_by_asking(submission, block, ask, bench.redactor)
+
+
+class _Session:
+    """One judging: the private folders, the environment, and the processes started in them."""
+
+    def __init__(self, settings: JudgeSettings, space: Space) -> None:
+        self._settings = settings
+        self._space = space
+        self._folder = space.checkout
+        self._environment = self._prepare()
+
+    async def ask(self, prompt: str, limit_seconds: float, schema: Path | None, stream: StreamLog) -> Answer:
+        """Put one prompt to Codex and wait for its last word."""
+        prompt_file = self._space.temporary / "prompt.txt"
+        prompt_file.write_text(prompt)
+        errors = self._space.temporary / "stderr.txt"
+        reader, tally, witness = CodexReader(), Tally(), GroundingWitness(self._folder)
+
+        def take(events: list[Event]) -> bool:
+            tally.add(events)
+            witness.add(events)
+            return tally.end is not None
+
+        def on_output(data: bytes) -> bool:
+            stream.write(data)
+            return take(list(reader.feed(data)))
+
+        ended = await run_group(
+            Command(self._argv(schema), self._folder, self._environment),
+            Limits(wall_seconds=limit_seconds),
+            mark=self._space.root.name,
+            on_output=on_output,
+            stderr=errors,
+            stdin=prompt_file,
+        )
+        take(list(reader.finish()))
+        return Answer(
+            text=tally.end.text if tally.end else "",
+            failure=_failure(tally, ended, errors),
+            usage=_usage(tally),
+            grounding=witness.grounding,
+            duration_seconds=ended.wall_seconds,
+        )
+
+    async def version(self) -> str | None:
+        """Return the version that the program tells, ``None`` when it does not run."""
+        ended, output = await self._captured(str(self._settings.binary), "--version")
+        return output.split()[-1] if ended.exit_code == 0 and output.split() else None
+
+    async def sandbox_failure(self) -> str:
+        """Return what Codex's sandbox says when it cannot run a command here; empty when it can."""
+        ended, output = await self._captured(
+            str(self._settings.binary), "sandbox", "-c", 'sandbox_mode="read-only"', "--", "true"
+        )
+        return "" if ended.exit_code == 0 else output.strip()[-300:] or f"exit code {ended.exit_code}"
+
+    async def _captured(self, *argv: str) -> tuple[Ended, str]:
+        command = Command(argv, self._folder, self._environment)
+        ended, output = await run_captured(command, Limits(wall_seconds=60), mark=self._space.root.name)
+        return ended, output.decode(errors="replace")
+
+    def _argv(self, schema: Path | None) -> tuple[str, ...]:
+        chosen = self._settings
+        effort = (f'model_reasoning_effort="{chosen.reasoning_effort}"',) if chosen.reasoning_effort else ()
+        return exec_argv(
+            chosen.binary,
+            model=chosen.model,
+            sandbox="read-only",
+            settings=(*_SETTINGS, *effort),
+            output_schema=schema,
+        )
+
+    def _prepare(self) -> Mapping[str, str]:
+        extra = dict(self._settings.route.environment())
+        if (config := self._settings.route.config()) is not None:
+            codex_home = self._space.home / ".codex"
+            codex_home.mkdir(parents=True, exist_ok=True)
+            (codex_home / CONFIG_FILE).write_text(config)
+            extra["CODEX_HOME"] = str(codex_home)
+        return allowed_environment(self._space.home, self._space.temporary, extra)
+
+
+def _failure(tally: Tally, ended: Ended, errors: Path) -> str:
+    if tally.end is not None:
+        outcome = tally.end.outcome
+        return "" if outcome.kind is OutcomeKind.COMPLETED else f"the judge failed: {outcome.kind}: {outcome.detail}"
+    if ended.cause == "wall_limit":
+        return f"the judge gave no answer within {ended.wall_seconds:.0f} s (--timeout-seconds)"
+    said = errors.read_text(errors="replace").strip()[-300:] if errors.exists() else ""
+    return f"the judge ended with exit code {ended.exit_code} and without an answer: {said or 'nothing on stderr'}"
+
+
+def _usage(tally: Tally) -> UsageReport:
+    # Codex tells its total once, in its last word; a judge that was stopped told nothing.
+    if tally.end is None or tally.end.usage is None:
+        return UsageReport()
+    return UsageReport(usage=tally.end.usage, completeness="complete")

@@ -1,0 +1,57 @@
+"""Putting the dataset's own files into a checkout whose content nobody vouches for.
+
+The patch comes from the model under test. It may have made a folder on the way a symbolic link to
+somewhere else, and the files would then be written there; so links are followed only inside the checkout.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class PlacementError(Exception):
+    """A file cannot be put where it belongs without leaving the checkout; the message says where."""
+
+
+def place_hidden_files(checkout: Path, hidden_files: Mapping[str, Path]) -> None:
+    """Copy files and folders into ``checkout``, over whatever is there.
+
+    Args:
+        checkout: the work tree.
+        hidden_files: path in the repository -> the file or folder to put there; a folder is merged.
+
+    Raises:
+        PlacementError: a link on the way leads out of the checkout or into ``.git``.
+        OSError: a source is missing or cannot be read.
+    """
+    for target, source in sorted(hidden_files.items()):
+        if source.is_dir():
+            for file in sorted(path for path in source.rglob("*") if path.is_file()):
+                _place(checkout, Path(target) / file.relative_to(source), file)
+        else:
+            _place(checkout, Path(target), source)
+
+
+def _place(checkout: Path, target: Path, source: Path) -> None:
+    folder = _folder(checkout.resolve(), target)
+    path = folder / target.name
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    shutil.copy(source, path)
+
+
+def _folder(root: Path, target: Path) -> Path:
+    """Return the existing folder of ``target``, made where it was missing or was a file."""
+    folder = root
+    for part in target.parent.parts:
+        inside = Path(os.path.realpath(folder / part))
+        if not inside.is_relative_to(root) or ".git" in inside.relative_to(root).parts:
+            raise PlacementError(f"{target} cannot be put in place: {part} is a link that leads out of the checkout")
+        if not inside.is_dir():
+            inside.unlink(missing_ok=True)
+            inside.mkdir()
+        folder = inside
+    return folder

@@ -1,0 +1,103 @@
+"""How a codex judge reaches its model: a way of its own, apart from the candidate's."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import SecretStr
+
+from swetrials.agents.codex import CONFIG_FILE, KEY_VARIABLE, bedrock_config, endpoint_config
+from swetrials.agents.jsonl import mapping
+
+_PERSONAL_VARIABLES = frozenset({"CODEX_HOME", "HOME", "CODEX_API_KEY", "OPENAI_API_KEY"})
+_PROXIES = frozenset({"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"})
+_AWS_PREFIX = "AWS_"
+
+
+class JudgeRoute(Protocol):
+    """A way to the judge's model."""
+
+    @property
+    def provider(self) -> str:
+        """The name that records carry."""
+
+    def config(self) -> str | None:
+        """Return the ``config.toml`` of a private ``CODEX_HOME``; ``None`` to use the person's own."""
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the variables that Codex needs for this route, on top of the allow-listed ones."""
+
+
+@dataclass(frozen=True)
+class PersonalRoute:
+    """The Codex configuration and login that the person already has, found through their environment."""
+
+    invoker: Mapping[str, str] = field(repr=False)
+    provider: str = "personal"
+
+    def config(self) -> str | None:
+        """Return nothing: the person's own configuration stands."""
+        return None
+
+    def environment(self) -> Mapping[str, str]:
+        """Return their homes, keys and proxies, and the variables that their configuration names."""
+        wanted = _PERSONAL_VARIABLES | self._named_in_config()
+        return {
+            name: value
+            for name, value in self.invoker.items()
+            if name in wanted or name.upper() in _PROXIES or name.startswith(_AWS_PREFIX)
+        }
+
+    def _named_in_config(self) -> set[str]:
+        folder = self.invoker.get("CODEX_HOME") or str(Path(self.invoker.get("HOME", "~")) / ".codex")
+        try:
+            config = tomllib.loads((Path(folder) / CONFIG_FILE).read_text())
+        except (OSError, ValueError):
+            # Codex itself says what is wrong with its configuration, when the route is proved.
+            return set()
+        blocks = [mapping(block) for block in mapping(config.get("model_providers")).values()]
+        keys = [block.get("env_key") for block in blocks]
+        headers = [name for block in blocks for name in mapping(block.get("env_http_headers")).values()]
+        return {name for name in (*keys, *headers) if isinstance(name, str)}
+
+
+@dataclass(frozen=True)
+class BedrockRoute:
+    """Codex's own Bedrock provider, with the AWS credentials of the invoker's environment."""
+
+    region: str
+    invoker: Mapping[str, str] = field(repr=False)
+    provider: str = "bedrock"
+
+    def config(self) -> str | None:
+        """Return a configuration for the region."""
+        return bedrock_config(self.region)
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the AWS variables, with the files of ``~/.aws`` named since the private home hides them."""
+        aws = {name: value for name, value in self.invoker.items() if name.startswith(_AWS_PREFIX)}
+        folder = Path(self.invoker.get("HOME", "~")) / ".aws"
+        files = {
+            "AWS_CONFIG_FILE": str(folder / "config"),
+            "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials"),
+        }
+        return files | aws | {"AWS_REGION": self.region}
+
+
+@dataclass(frozen=True)
+class EndpointRoute:
+    """An endpoint that speaks the Responses dialect; ``provider`` tells the rehearsal server from others."""
+
+    base_url: str
+    api_key: SecretStr
+    provider: str = "endpoint"
+
+    def config(self) -> str | None:
+        """Return a configuration for the endpoint."""
+        return endpoint_config(self.base_url)
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the key under the name that the configuration expects."""
+        return {KEY_VARIABLE: self.api_key.get_secret_value()}

@@ -1,0 +1,137 @@
+"""The tests judge: the dataset's own commands, run on a fresh checkout with the patch applied."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from anyio import to_thread
+
+from swetrials.judges.base import Bench, Submission, now
+from swetrials.judges.checkout import CheckoutFailed, clean_checkout
+from swetrials.judges.hidden import PlacementError, place_hidden_files
+from swetrials.providers.base import Check
+from swetrials.records.dataset import Argv, Verify
+from swetrials.records.evaluation import CommandResult, TestsEvaluation
+from swetrials.workspace.environment import allowed_environment
+from swetrials.workspace.patch import PatchError, apply_patch
+from swetrials.workspace.processes import Command, LaunchError, Limits, run_captured
+from swetrials.workspace.sandbox import confined
+from swetrials.workspace.space import Space, SpaceError, attempt_space
+
+_TAIL_BYTES = 4096
+_NO_SUCH_PROGRAM = 127
+# As a shell would say it.
+
+
+@dataclass(frozen=True)
+class TestsJudge:
+    """The ``tests`` judge. Without a patch it runs the commands on the untouched checkout."""
+
+    __test__: ClassVar[bool] = False  # pytest would take the name for a test class
+    name: ClassVar[str] = "tests"
+
+    async def score(self, submission: Submission, bench: Bench, log: Path) -> TestsEvaluation:
+        """Apply the patch, add the hidden files, run setup and commands; ``log`` is not used.
+
+        A patch that does not apply fails. A checkout or a setup that fails says nothing about the patch and
+        leaves the trial unscored, and so does an infrastructure failure of the trial itself.
+        """
+        verify = submission.task.verify
+        if verify is None:
+            return _unscored("the task has no verify commands")
+        if not submission.outcome.valid:
+            return _unscored(f"not run: the trial ended as {submission.outcome.kind}, which says nothing of the model")
+        try:
+            with attempt_space(bench.work_root, f"tests-{secrets.token_hex(6)}") as space:
+                return await _tested(submission, verify, space, bench)
+        except (CheckoutFailed, SpaceError, OSError) as error:
+            return _unscored(bench.redactor.text(str(error)))
+
+    async def prove(self, bench: Bench) -> Check:
+        """Tell whether the commands, which run a trial's code, will be confined."""
+        name = f"judge: {self.name}"
+        if bench.bwrap is None:
+            return Check(name, "warning", "commands run without a sandbox", "install bubblewrap")
+        return Check(name, "ok", "commands run in bubblewrap")
+
+
+async def _tested(submission: Submission, verify: Verify, space: Space, bench: Bench) -> TestsEvaluation:
+    await clean_checkout(bench.repositories, submission, space.checkout)
+    try:
+        if submission.patch:
+            await to_thread.run_sync(apply_patch, space.checkout, submission.patch)
+    except PatchError as error:
+        return _failed(bench.redactor.text(str(error)), patch_applied=False)
+    try:
+        await to_thread.run_sync(place_hidden_files, space.checkout, submission.hidden_files)
+    except PlacementError as error:
+        return _failed(str(error), patch_applied=True) if submission.patch else _unscored(str(error))
+    evaluation = await _verified(verify, space, bench)
+    return evaluation.model_copy(update={"patch_applied": True if submission.patch else None})
+
+
+async def _verified(verify: Verify, space: Space, bench: Bench) -> TestsEvaluation:
+    results: list[CommandResult] = []
+    for argv in verify.setup:
+        results.append(await _run(argv, "setup", verify.timeout_seconds, space, bench))
+        if not results[-1].passed:
+            return _unscored(f"setup failed: {_described(results[-1])}", results)
+    for argv in verify.commands:
+        results.append(await _run(argv, "verify", verify.timeout_seconds, space, bench))
+    verified = [result for result in results if result.stage == "verify"]
+    failed = [result for result in verified if not result.passed]
+    return TestsEvaluation(
+        status="scored",
+        reason="; ".join(map(_described, failed)),
+        passed=not failed,
+        fraction=(len(verified) - len(failed)) / len(verified),
+        results=tuple(results),
+        evaluated_at=now(),
+    )
+
+
+async def _run(
+    argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, space: Space, bench: Bench
+) -> CommandResult:
+    words: Sequence[str] = argv
+    if bench.bwrap is not None:
+        words = confined(
+            argv,
+            bwrap=bench.bwrap,
+            writable=(space.checkout, space.home, space.temporary),
+            hidden=bench.hidden,
+            readable=bench.readable,
+        )
+    command = Command(tuple(words), space.checkout, allowed_environment(space.home, space.temporary))
+    try:
+        ended, tail = await run_captured(
+            command, Limits(wall_seconds=limit_seconds), mark=space.root.name, tail_bytes=_TAIL_BYTES
+        )
+    except LaunchError as error:
+        return CommandResult(
+            argv=argv, stage=stage, exit_code=_NO_SUCH_PROGRAM, duration_seconds=0.0, output_tail=str(error)
+        )
+    return CommandResult(
+        argv=argv,
+        stage=stage,
+        exit_code=ended.exit_code if ended.cause == "exited" else None,
+        duration_seconds=round(ended.wall_seconds, 3),
+        output_tail=bench.redactor.text(tail.decode(errors="replace")),
+    )
+
+
+def _described(result: CommandResult) -> str:
+    how = "was stopped at its limit" if result.exit_code is None else f"ended with exit code {result.exit_code}"
+    return f"`{' '.join(result.argv)}` {how}"
+
+
+def _failed(reason: str, patch_applied: bool) -> TestsEvaluation:
+    return TestsEvaluation(
+        status="scored", reason=reason, passed=False, fraction=0.0, patch_applied=patch_applied, evaluated_at=now()
+    )
+
+
+def _unscored(reason: str, results: Sequence[CommandResult] = ()) -> TestsEvaluation:
+    return TestsEvaluation(status="unscored", reason=reason, results=tuple(results), evaluated_at=now())

@@ -1,0 +1,65 @@
+"""What each way to the judge's model brings with it."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from swetrials.agents.codex import KEY_VARIABLE
+from swetrials.judges.routes import BedrockRoute, EndpointRoute, PersonalRoute
+
+CONFIG = """\
+model_provider = "corp"
+[model_providers.corp]
+base_url = "https://models.corp.example/v1"
+env_key = "CORP_KEY"
+env_http_headers = { X-Team = "CORP_TEAM" }
+"""
+
+
+@pytest.mark.parametrize("named_by", ["HOME", "CODEX_HOME"])
+def test_the_personal_route_brings_home_keys_and_what_the_configuration_names(tmp_path: Path, named_by: str) -> None:
+    folder = tmp_path if named_by == "CODEX_HOME" else tmp_path / ".codex"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.toml").write_text(CONFIG)
+    personal = {
+        "HOME": "/nowhere",
+        named_by: str(tmp_path),
+        "CORP_KEY": "k1",
+        "CORP_TEAM": "k2",
+        "OPENAI_API_KEY": "k3",
+        "AWS_PROFILE": "judge",
+        "https_proxy": "http://user:pass@proxy.example",
+    }
+    route = PersonalRoute({**personal, "ANTHROPIC_API_KEY": "candidate", "GITHUB_TOKEN": "other"})
+    assert route.environment() == personal
+    assert route.config() is None
+
+
+@pytest.mark.parametrize("config", [None, b"not toml", b"model_providers = 7", b"\xff\xfe"])
+def test_an_unreadable_configuration_is_left_to_codex_to_complain_about(tmp_path: Path, config: bytes | None) -> None:
+    if config is not None:
+        (tmp_path / "config.toml").write_bytes(config)
+    invoker = {"CODEX_HOME": str(tmp_path), "CORP_KEY": "k1"}
+    assert PersonalRoute(invoker).environment() == {"CODEX_HOME": str(tmp_path)}
+
+
+def test_the_bedrock_route_keeps_aws_credentials_reachable_from_a_private_home() -> None:
+    route = BedrockRoute("us-east-2", {"HOME": "/home/me", "AWS_PROFILE": "p", "AWS_REGION": "eu-west-1", "KEY": "x"})
+    assert route.environment() == {
+        "AWS_PROFILE": "p",
+        "AWS_REGION": "us-east-2",
+        "AWS_CONFIG_FILE": "/home/me/.aws/config",
+        "AWS_SHARED_CREDENTIALS_FILE": "/home/me/.aws/credentials",
+    }
+    config = route.config()
+    assert config is not None
+    assert tomllib.loads(config)["model_provider"] == "amazon-bedrock"
+
+
+def test_no_route_shows_its_secrets() -> None:
+    endpoint = EndpointRoute("http://127.0.0.1:1", SecretStr("sk-secret-123"))
+    assert endpoint.environment() == {KEY_VARIABLE: "sk-secret-123"}
+    assert "sk-secret-123" not in f"{endpoint!r} {endpoint.config()}"
+    assert "k1" not in repr(PersonalRoute({"CORP_KEY": "k1"}))
