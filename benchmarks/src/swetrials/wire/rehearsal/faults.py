@@ -55,6 +55,10 @@ class Performance:
     seconds_per_token: float = 0.0
 
 
+UNHEARD = Performance([], NOTHING, ending=Ending.HANG)
+"""Nothing at all: what a hanging server sends, and what a client gets that left before it had asked."""
+
+
 class FaultCounter:
     """Counts how often each fault struck: the one thing that the server remembers between requests."""
 
@@ -91,7 +95,7 @@ def stage(kind: FaultKind | None, reply: Reply, conversation: Conversation, spea
         case FaultKind.HTML:
             return Performance([Frame(HTML_PAGE)], NOTHING, media_type="text/html")
         case FaultKind.HANG_BEFORE_HEADERS:
-            return Performance([], NOTHING, ending=Ending.HANG)
+            return UNHEARD
         case FaultKind.EMPTY | FaultKind.REFUSAL | FaultKind.MAX_TOKENS:
             return _sound(_spoil(kind, reply), conversation, speaker)
         case FaultKind.SLOW:

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import orjson
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -16,7 +16,7 @@ from swetrials.records.usage import UsageReport
 from swetrials.wire.rehearsal.anthropic import AnthropicMessages
 from swetrials.wire.rehearsal.conversation import BadRequest
 from swetrials.wire.rehearsal.delivery import Delivery
-from swetrials.wire.rehearsal.faults import FaultCounter, Performance, refuse, stage
+from swetrials.wire.rehearsal.faults import UNHEARD, FaultCounter, Performance, refuse, stage
 from swetrials.wire.rehearsal.ledger import Entry, Ledger, ServedRequest
 from swetrials.wire.rehearsal.listener import HOST, Listener, bind
 from swetrials.wire.rehearsal.openai_chat import OpenAIChat
@@ -99,6 +99,8 @@ class RehearsalServer:
                 performance = self._prepare(_body(await request.body()), speaker, entry)
             except BadRequest as error:
                 performance = refuse(speaker, 400, str(error))
+            except ClientDisconnect:
+                performance = UNHEARD
             entry.bill = performance.bill
             return Delivery(performance, entry, self._listener.hang_up)
 
