@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -15,7 +16,7 @@ from swetrials.agents.install import find
 from swetrials.agents.packages import CODEX
 from swetrials.judges.base import Bench, JudgeSettings, Submission
 from swetrials.judges.codex import CodexJudge
-from swetrials.judges.routes import EndpointRoute
+from swetrials.judges.routes import EndpointRoute, PersonalRoute
 from swetrials.providers.base import Check
 from swetrials.records.evaluation import CRITERIA, UNITS, RubricEvaluation
 from swetrials.store.project import find_project
@@ -72,11 +73,15 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Redactor([KEY]), bwrap=None)
 
 
-def judge(base_url: str, effort: str | None = None, limit_seconds: float = 60) -> CodexJudge:
+def codex() -> Path:
     installed = find(CODEX, find_project().tools)
     assert installed is not None, "make setup installs Codex"
+    return installed.binary
+
+
+def judge(base_url: str, effort: str | None = None, limit_seconds: float = 60) -> CodexJudge:
     route = EndpointRoute(base_url, SecretStr(KEY))
-    return CodexJudge(JudgeSettings(installed.binary, route, "judge-model", effort, limit_seconds))
+    return CodexJudge(JudgeSettings(codex(), route, "judge-model", effort, limit_seconds))
 
 
 def judged(
@@ -101,6 +106,8 @@ def judged(
 @pytest.mark.slow
 def test_a_judge_that_reads_two_files_is_grounded(tmp_path: Path, bench: Bench, trial: Submission) -> None:
     log = tmp_path / "results" / "judge-stream.jsonl"
+    # Together longer than a command line may be.
+    trial = replace(trial, artifacts=dict.fromkeys(trial.artifacts, "All is well. " * 4000))
     evaluation = judged(bench, trial, scenario((TASK_LINE, READS_TWO_FILES)), log, effort="high")
     assert (evaluation.status, evaluation.task_score, evaluation.reason) == ("scored", 72.0, "")
     block = evaluation.judge
@@ -134,6 +141,58 @@ def test_a_judge_whose_shell_fails_is_not_grounded(tmp_path: Path, bench: Bench,
     assert (grounding.commands_run, grounding.commands_failed) == (2, 2)
     assert not grounding.repo_grounded
     assert "read nothing of the repository" in evaluation.reason
+
+
+@pytest.fixture
+def broken_sandbox(tmp_path: Path) -> Path:
+    """Return a Codex whose sandbox cannot start: its home lies in the folder for temporary files."""
+    program = tmp_path / "codex"
+    program.write_text(f'#!/bin/sh\nTMPDIR="$HOME" exec "{codex()}" "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+@pytest.mark.slow
+def test_a_judge_whose_sandbox_does_not_start_is_not_grounded(
+    tmp_path: Path, bench: Bench, trial: Submission, broken_sandbox: Path
+) -> None:
+    async def run() -> tuple[RubricEvaluation, Check]:
+        played = scenario((TASK_LINE, READS_TWO_FILES), ("single word: ready", [{"say": "ready"}]))
+        async with rehearse(played) as server:
+            judge = CodexJudge(JudgeSettings(broken_sandbox, EndpointRoute(server.base_url, SecretStr(KEY)), "m"))
+            return await judge.score(trial, bench, tmp_path / "log.jsonl"), await judge.prove(bench)
+
+    evaluation, check = anyio.run(run)
+    assert (evaluation.status, evaluation.task_score) == ("scored", 72.0)
+    assert evaluation.judge is not None
+    assert not evaluation.judge.grounding.repo_grounded
+    assert "read nothing of the repository" in evaluation.reason
+    assert check.status == "warning"
+    assert "commands cannot run here" in check.detail
+
+
+@pytest.mark.slow
+def test_the_persons_own_configuration_is_used_and_left_as_it_was(
+    tmp_path: Path, bench: Bench, trial: Submission
+) -> None:
+    home = tmp_path / "person"
+    config = home / ".codex" / "config.toml"
+    config.parent.mkdir(parents=True)
+
+    async def run() -> tuple[RubricEvaluation, str | None]:
+        async with rehearse(scenario((TASK_LINE, READS_TWO_FILES))) as server:
+            own = {"name": "corp", "base_url": f"{server.base_url}/v1", "wire_api": "responses", "env_key": "CORP_KEY"}
+            block = "".join(f"{name} = {json.dumps(value)}\n" for name, value in own.items())
+            config.write_text(f'model = "their-model"\nmodel_provider = "corp"\n[model_providers.corp]\n{block}')
+            route = PersonalRoute({"HOME": str(home), "CORP_KEY": KEY})
+            evaluation = await CodexJudge(JudgeSettings(codex(), route)).score(trial, bench, tmp_path / "log.jsonl")
+            return evaluation, server.requests[0].model
+
+    evaluation, model = anyio.run(run)
+    assert (evaluation.task_score, model) == (72.0, "their-model")
+    assert evaluation.judge is not None
+    assert (evaluation.judge.provider, evaluation.judge.grounding.repo_grounded) == ("personal", True)
+    assert not list(config.parent.rglob("rollout-*")), "the judging is not among the person's sessions"
 
 
 @pytest.mark.slow
@@ -226,4 +285,4 @@ def test_a_route_that_refuses_the_key_is_not_proved(bench: Bench) -> None:
     check = proved(bench, scenario(("single word: ready", [{"say": "ready"}]), fault=FaultKind.STATUS_401))
     assert check.status == "failed"
     assert "auth_failed" in check.detail
-    assert check.mend
+    assert "check the key" in check.mend

@@ -55,6 +55,8 @@ def grounding_of(checkout: Path, *events: list[Event]) -> Grounding:
         ("bash -lc 'cat < README.md'", README, {"README.md"}),
         ("bash -lc 'git show HEAD:src/add.py'", ADD, {"src/add.py"}),
         ("bash -lc 'cat README.md\ncat src/add.py'", README + ADD, {"README.md", "src/add.py"}),
+        ("python3 - <<'EOF'\nprint(open('README.md').read())\nEOF", README, {"README.md"}),
+        ("bash -lc 'for f in README.md src/add.py; do cat $f; done'", README + ADD, {"README.md", "src/add.py"}),
         ("bash -lc 'grep -o add src/add.py'", "add\n", {"src/add.py"}),
         ("bash -lc 'cat src/../README.md 2>/dev/null; true'", README, {"README.md"}),
     ],

@@ -7,6 +7,8 @@ import pytest
 from pydantic import SecretStr
 
 from swetrials.agents.codex import KEY_VARIABLE
+from swetrials.judges import JUDGES
+from swetrials.judges.base import JudgeSettings
 from swetrials.judges.routes import BedrockRoute, EndpointRoute, PersonalRoute
 
 CONFIG = """\
@@ -46,12 +48,12 @@ def test_an_unreadable_configuration_is_left_to_codex_to_complain_about(tmp_path
 
 
 def test_the_bedrock_route_keeps_aws_credentials_reachable_from_a_private_home() -> None:
-    route = BedrockRoute("us-east-2", {"HOME": "/home/me", "AWS_PROFILE": "p", "AWS_REGION": "eu-west-1", "KEY": "x"})
+    route = BedrockRoute("us-east-2", {"HOME": "/people/me", "AWS_PROFILE": "p", "AWS_REGION": "eu-west-1", "KEY": "x"})
     assert route.environment() == {
         "AWS_PROFILE": "p",
         "AWS_REGION": "us-east-2",
-        "AWS_CONFIG_FILE": "/home/me/.aws/config",
-        "AWS_SHARED_CREDENTIALS_FILE": "/home/me/.aws/credentials",
+        "AWS_CONFIG_FILE": "/people/me/.aws/config",
+        "AWS_SHARED_CREDENTIALS_FILE": "/people/me/.aws/credentials",
     }
     config = route.config()
     assert config is not None
@@ -63,3 +65,8 @@ def test_no_route_shows_its_secrets() -> None:
     assert endpoint.environment() == {KEY_VARIABLE: "sk-secret-123"}
     assert "sk-secret-123" not in f"{endpoint!r} {endpoint.config()}"
     assert "k1" not in repr(PersonalRoute({"CORP_KEY": "k1"}))
+
+
+def test_every_judge_is_registered_under_its_own_name() -> None:
+    settings = JudgeSettings(Path("codex"), EndpointRoute("http://127.0.0.1:1", SecretStr("sk-secret-123")))
+    assert {name: make(settings).name for name, make in JUDGES.items()} == {"codex": "codex", "tests": "tests"}

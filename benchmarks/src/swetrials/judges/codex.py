@@ -90,8 +90,7 @@ class CodexJudge:
             with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:
                 answer = await session.ask(_PROOF_PROMPT, limit_seconds=_PROOF_SECONDS, schema=None, stream=stream)
             if answer.failure:
-                detail = bench.redactor.text(answer.failure)
-                return Check(name, "failed", detail, "log in with `codex login`, or choose another --judge-provider")
+                return Check(name, "failed", bench.redactor.text(answer.failure), self.settings.route.remedy)
             if broken := await session.sandbox_failure():
                 detail = f"its commands cannot run here, so no score will be grounded: {bench.redactor.text(broken)}"
                 return Check(name, "warning", detail, "allow unprivileged user namespaces on this machine")
@@ -129,7 +128,7 @@ class _Session:
     async def ask(self, prompt: str, limit_seconds: float, schema: Path | None, stream: StreamLog) -> Answer:
         """Put one prompt to Codex and wait for its last word."""
         prompt_file = self._space.temporary / "prompt.txt"
-        prompt_file.write_text(prompt)
+        prompt_file.write_text(prompt, encoding="utf-8")
         errors = self._space.temporary / "stderr.txt"
         reader, tally, witness = CodexReader(), Tally(), GroundingWitness(self._folder)
 
@@ -192,7 +191,7 @@ class _Session:
         if (config := self._settings.route.config()) is not None:
             codex_home = self._space.home / ".codex"
             codex_home.mkdir(parents=True, exist_ok=True)
-            (codex_home / CONFIG_FILE).write_text(config)
+            (codex_home / CONFIG_FILE).write_text(config, encoding="utf-8")
             extra["CODEX_HOME"] = str(codex_home)
         return allowed_environment(self._space.home, self._space.temporary, extra)
 
@@ -203,7 +202,7 @@ def _failure(tally: Tally, ended: Ended, errors: Path) -> str:
         return "" if outcome.kind is OutcomeKind.COMPLETED else f"the judge failed: {outcome.kind}: {outcome.detail}"
     if ended.cause == "wall_limit":
         return f"the judge gave no answer within {ended.wall_seconds:.0f} s (--timeout-seconds)"
-    said = errors.read_text(errors="replace").strip()[-300:] if errors.exists() else ""
+    said = errors.read_text(encoding="utf-8", errors="replace").strip()[-300:] if errors.exists() else ""
     return f"the judge ended with exit code {ended.exit_code} and without an answer: {said or 'nothing on stderr'}"
 
 

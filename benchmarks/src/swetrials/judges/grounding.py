@@ -76,7 +76,7 @@ class GroundingWitness:
 
     def _files(self, stage: "Stage") -> Iterator[Path]:
         folder = self.checkout / stage.folder
-        for word in stage.words[1:]:
+        for word in stage.words:
             # `git show REVISION:PATH` names the path behind the colon.
             for name in {word, word.partition(":")[2]} - {""}:
                 for path in _expand(folder, name):
@@ -173,6 +173,6 @@ def _is_file(path: Path) -> bool:
 def _shows(output: str, path: Path) -> bool:
     if path.stat().st_size > _LARGEST_FILE_BYTES:
         return False
-    lines = {line.strip() for line in path.read_text(errors="replace").splitlines()} - {""}
+    lines = {line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()} - {""}
     telling = {line for line in lines if len(line) >= _TELLING_LENGTH} or lines
     return any(line in output for line in telling)

@@ -23,6 +23,10 @@ class JudgeRoute(Protocol):
     def provider(self) -> str:
         """The name that records carry."""
 
+    @property
+    def remedy(self) -> str:
+        """What a person can do when a call by this route fails."""
+
     def config(self) -> str | None:
         """Return the ``config.toml`` of a private ``CODEX_HOME``; ``None`` to use the person's own."""
 
@@ -32,10 +36,15 @@ class JudgeRoute(Protocol):
 
 @dataclass(frozen=True)
 class PersonalRoute:
-    """The Codex configuration and login that the person already has, found through their environment."""
+    """The Codex configuration and login that the person already has, found through their environment.
+
+    What they tell every Codex of theirs holds for the judge, too: Codex 0.171 has no setting that leaves out an
+    ``AGENTS.md`` in ``CODEX_HOME`` or an MCP server of the configuration.
+    """
 
     invoker: Mapping[str, str] = field(repr=False)
     provider: str = "personal"
+    remedy: str = "log in with `codex login`, or choose another --judge-provider"
 
     def config(self) -> str | None:
         """Return nothing: the person's own configuration stands."""
@@ -53,7 +62,7 @@ class PersonalRoute:
     def _named_in_config(self) -> set[str]:
         folder = self.invoker.get("CODEX_HOME") or str(Path(self.invoker.get("HOME", "~")) / ".codex")
         try:
-            config = tomllib.loads((Path(folder) / CONFIG_FILE).read_text())
+            config = tomllib.loads((Path(folder) / CONFIG_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             # Codex itself says what is wrong with its configuration, when the route is proved.
             return set()
@@ -70,6 +79,11 @@ class BedrockRoute:
     region: str
     invoker: Mapping[str, str] = field(repr=False)
     provider: str = "bedrock"
+
+    @property
+    def remedy(self) -> str:
+        """What a person can do when a call by this route fails."""
+        return f"check the AWS credentials, and that Bedrock serves the model in {self.region}"
 
     def config(self) -> str | None:
         """Return a configuration for the region."""
@@ -93,6 +107,11 @@ class EndpointRoute:
     base_url: str
     api_key: SecretStr
     provider: str = "endpoint"
+
+    @property
+    def remedy(self) -> str:
+        """What a person can do when a call by this route fails."""
+        return f"check the key, and that {self.base_url} serves the model by /v1/responses"
 
     def config(self) -> str | None:
         """Return a configuration for the endpoint."""
