@@ -6,7 +6,7 @@ from typing import get_origin
 
 from swetrials.records.config import ENVIRONMENT_PREFIX, RunnerConfig
 from swetrials.store.problems import DocumentError, Problem
-from swetrials.store.validation import Origin, did_you_mean, validated
+from swetrials.store.validation import Origin, did_you_mean, in_words, validated
 from swetrials.store.yaml_source import Loc, YamlSource, read_yaml
 
 _NOT_KEYS = frozenset({"HOME"})
@@ -57,7 +57,8 @@ def _file_layer(source: YamlSource | None) -> dict[str, object]:
         return {}
     if isinstance(source.data, dict):
         return source.data
-    raise DocumentError([Problem(source.file, source.places[()].line, "", "expected keys with values (key: value)")])
+    message = f"expected keys with values, got {in_words(source.data, source.places[()].text)}"
+    raise DocumentError([Problem(source.file, source.places[()].line, "", message)])
 
 
 def _environment_layer(environment: Mapping[str, str]) -> dict[str, str]:

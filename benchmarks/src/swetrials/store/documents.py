@@ -99,7 +99,10 @@ def _with_lines(problems: list[Problem], source: YamlSource) -> list[Problem]:
 
 
 def _inside(folder: Path, relative: str) -> Path:
-    found = (folder / relative).resolve()
+    try:
+        found = (folder / relative).resolve()
+    except (OSError, RuntimeError):  # a loop of links: RuntimeError up to Python 3.12
+        raise ValueError(f"{relative!r} cannot be followed") from None
     if not found.is_relative_to(folder):
         raise ValueError(f"{relative!r} lies outside the dataset's folder")
     if not found.exists():

@@ -115,7 +115,7 @@ class _Fault:
         return Problem(origin.file, line, field_name(loc), message)
 
     def _message(self, written: str | None) -> str:
-        shown = "a value" if self._is_secret() else _shown(self.raw, written)
+        shown = "a value" if self._is_secret() else in_words(self.raw, written)
         if self.kind == "missing":
             return "the key is required and missing"
         if self.kind == "extra_forbidden":
@@ -125,7 +125,8 @@ class _Fault:
         if self.kind in _EXPECTED:
             return f"expected {_EXPECTED[self.kind]}, got {shown}{self._in_quotes(written)}"
         if self.kind in _BOUNDS:
-            return f"{_BOUNDS[self.kind].format(**self.context)}, not {written or self.raw}"
+            bound = {name: f"{limit:.15g}" for name, limit in self.context.items()}
+            return f"{_BOUNDS[self.kind].format(**bound)}, not {written or self.raw}"
         if self.kind in {"too_short", "string_too_short"} and self.context["min_length"] == 1:
             return "must not be empty"
         if self.kind == "value_error":
@@ -197,7 +198,8 @@ def _numbers_from_booleans(raw: object, value: object, loc: Loc = ()) -> Iterato
             yield from _numbers_from_booleans(inner, counterpart, (*loc, index))
 
 
-def _shown(raw: object, written: str | None) -> str:
+def in_words(raw: object, written: str | None) -> str:
+    """Return a value in words for a message: ``the number 1.10``. ``written`` is its text in the file."""
     match raw:
         case None:
             return "nothing"

@@ -1,0 +1,60 @@
+"""What the runner's configuration refuses."""
+
+import pytest
+from pydantic import ValidationError
+
+from swetrials.records.config import RunnerConfig
+
+
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:8000", "https://example.com/prefix"])
+def test_endpoints(endpoint: str) -> None:
+    assert RunnerConfig(endpoint=endpoint).endpoint == endpoint
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["localhost:8000", "ftp://x", "http://", "", "http://x y", "http://[x", "http://x\n"]
+)
+def test_endpoints_that_are_none(endpoint: str) -> None:
+    with pytest.raises(ValidationError, match="endpoint"):
+        RunnerConfig(endpoint=endpoint)
+
+
+def test_an_endpoint_never_carries_a_secret_into_the_records() -> None:
+    with pytest.raises(ValidationError, match="api_key"):
+        RunnerConfig(endpoint="https://me:hunter2@example.com")
+
+
+def test_the_key_is_not_shown() -> None:
+    assert "hunter2" not in repr(RunnerConfig.model_validate({"api_key": "hunter2"}))
+
+
+@pytest.mark.parametrize("model", ["", " ", "-x", "a b", "[1m]", "x" * 101])
+def test_models_that_could_not_name_a_folder(model: str) -> None:
+    with pytest.raises(ValidationError):
+        RunnerConfig(model=model)
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_bypassing_permissions_needs_a_sandbox(sandbox: str) -> None:
+    with pytest.raises(ValidationError, match="needs sandbox: bubblewrap"):
+        RunnerConfig.model_validate({"permission_mode": "bypassPermissions", "sandbox": sandbox})
+    assert RunnerConfig(permission_mode="bypassPermissions", sandbox="bubblewrap")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"timeout_seconds": 0},
+        {"timeout_seconds": float("inf")},
+        {"idle_timeout_seconds": -1},
+        {"auto_compact_fraction": 1.1},
+        {"max_budget_usd": 0},
+        {"max_turns": 0},
+        {"concurrency": 0},
+        {"repeats": 0},
+        {"count": 0},
+    ],
+)
+def test_limits_without_meaning(limits: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        RunnerConfig.model_validate(limits)

@@ -1,0 +1,59 @@
+"""What an evaluation may and may not say."""
+
+import pytest
+from pydantic import ValidationError
+
+from swetrials.records.evaluation import UNITS, CommandResult, RubricEvaluation, UnitScore
+
+UNIT = UnitScore(completeness=20, correctness=21, specificity=19, risk_awareness=18)
+SCORES = dict.fromkeys(UNITS, UNIT)
+
+
+def test_a_total_is_worked_out_and_never_taken_over() -> None:
+    score = UnitScore.model_validate(
+        {"completeness": 1, "correctness": 2, "specificity": 3, "risk_awareness": 4, "total": 100}
+    )
+    assert score.total == 10
+    assert UnitScore.model_validate_json(score.model_dump_json()) == score
+
+
+@pytest.mark.parametrize("points", [-1, 26, 12.5, "many", None])
+def test_points_are_whole_numbers_from_0_to_25(points: object) -> None:
+    with pytest.raises(ValidationError):
+        UnitScore.model_validate({**UNIT.model_dump(), "correctness": points})
+
+
+def test_an_absent_artifact_scores_zero_and_says_so() -> None:
+    absent = UnitScore.absent("review.md was not written")
+    assert (absent.total, absent.missing, absent.notes) == (0, True, "review.md was not written")
+
+
+def test_a_scored_evaluation_carries_the_mean_of_all_units() -> None:
+    scores = {**SCORES, "review": UnitScore.absent("not there")}
+    assert RubricEvaluation(status="scored", task_score=62.4, scores=scores).task_score == 62.4
+
+
+@pytest.mark.parametrize(
+    ("score", "scores"),
+    [
+        (77.9, SCORES),
+        (None, SCORES),
+        (78.0, dict.fromkeys(UNITS[1:], UNIT)),
+        (78.0, {**SCORES, "poetry": UNIT}),
+    ],
+)
+def test_a_wrong_mean_or_other_units_are_refused(score: float | None, scores: dict[str, UnitScore]) -> None:
+    with pytest.raises(ValidationError):
+        RubricEvaluation(status="scored", task_score=score, scores=scores)
+
+
+def test_an_unscored_evaluation_has_a_reason_and_no_score() -> None:
+    assert RubricEvaluation(status="unscored", reason="the judge timed out").task_score is None
+    with pytest.raises(ValidationError, match="no task_score"):
+        RubricEvaluation(status="unscored", task_score=0)
+
+
+@pytest.mark.parametrize(("exit_code", "passed"), [(0, True), (1, False), (-9, False), (None, False)])
+def test_a_command_passes_with_exit_code_0_alone(exit_code: int | None, passed: bool) -> None:
+    result = CommandResult(argv=("true",), stage="verify", exit_code=exit_code, duration_seconds=0.1)
+    assert result.passed is passed
