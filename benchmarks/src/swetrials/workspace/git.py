@@ -62,6 +62,7 @@ _BOILERPLATE = (
     "Please make sure you have the correct access rights",
     "and the repository exists.",
     "fatal: Could not read from remote repository.",
+    "fatal: updating files failed",
     "hint:",
     "warning:",
 )
