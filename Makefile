@@ -1,7 +1,7 @@
 # Everything installs into benchmarks/.venv and benchmarks/.tools; nothing is written elsewhere.
 
 BIN := .venv/bin
-PYTEST_WORKERS ?= 2
+PYTEST_WORKERS ?= 4
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-quick lint types check clean
