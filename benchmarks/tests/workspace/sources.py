@@ -51,7 +51,7 @@ def tree(folder: Path) -> Tree:
             path = place + b"/" + name
             mode = os.lstat(path).st_mode
             if stat.S_ISLNK(mode):
-                found[path.removeprefix(root + b"/")] = ("link", os.readlink(path))
+                found[path.removeprefix(root + b"/")] = ("link", os.readlink(path))  # noqa: PTH115 - the target may be no text
             elif stat.S_ISREG(mode):
                 kind = "program" if mode & 0o100 else "file"
                 with open(path, "rb") as file:  # noqa: PTH123 - the name may be no text

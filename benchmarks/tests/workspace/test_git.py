@@ -1,12 +1,14 @@
+"""Running git: errors, safety and limits."""
+
 import re
 import time
 from pathlib import Path
 
 import pytest
-from workspace.sources import git, new_repository
 
 from swetrials.workspace.git import GitError, git_version, run_git, sealed_environment, shown, users_environment
 from swetrials.workspace.processes import MARK, stop_marked
+from workspace.sources import git, new_repository
 
 
 def test_a_failure_is_one_line_with_purpose_words_and_mend(tmp_path: Path) -> None:

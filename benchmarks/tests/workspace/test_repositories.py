@@ -1,3 +1,5 @@
+"""The mirror cache and the checkouts from it."""
+
 import os
 import subprocess
 import sys
@@ -7,15 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from workspace.sources import commit_all, git, new_repository, tree
 
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import MARK, stop_marked
 from swetrials.workspace.repositories import Repositories
+from workspace.sources import commit_all, git, new_repository, tree
 
 
 @dataclass(frozen=True)
 class Source:
+    """A repository and the ids of its commits."""
+
     path: Path
     first: str
     second: str
@@ -178,7 +182,7 @@ def test_commits_and_tags_once_fetched_need_no_source(source: Source, tmp_path: 
     later = Repositories(tmp_path / "mirrors")
     assert later.resolve(str(source.path), "v1.0") == source.first
     assert later.resolve(str(source.path), source.second) == source.second
-    with pytest.raises(GitError, match="cannot fetch .* does not appear to be a git repository; check the address"):
+    with pytest.raises(GitError, match=r"cannot fetch .* does not appear to be a git repository; check the address"):
         later.resolve(str(source.path), "main")
 
 

@@ -1,0 +1,192 @@
+"""The sandbox, for real."""
+
+import http.server
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from swetrials.workspace.processes import MARK, Command, Limits, run_group
+from swetrials.workspace.sandbox import bubblewrap, confined
+from workspace.marked import living, running
+
+BWRAP = bubblewrap()
+
+
+@pytest.fixture
+def bwrap() -> Path:
+    if BWRAP is None:
+        pytest.skip("bubblewrap is not installed, or may not make namespaces here")
+    return BWRAP
+
+
+@pytest.fixture
+def place(pytestconfig: pytest.Config) -> Iterator[Path]:
+    """A folder outside /tmp, which the sandbox would cover anyway."""
+    outside = pytestconfig.rootpath / ".pytest_cache"
+    outside.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=outside) as folder:
+        yield Path(folder)
+
+
+class Box:
+    """A sandbox with one folder of each kind, and a way to run a shell in it."""
+
+    def __init__(self, bwrap: Path, place: Path) -> None:
+        self.bwrap = bwrap
+        self.hidden = place / "hidden"
+        self.readable = self.hidden / "tools"
+        self.writable = self.hidden / "work"
+        self.outside = place / "outside"
+        for folder in (self.hidden, self.readable, self.writable, self.outside):
+            folder.mkdir()
+            (folder / "file").write_text(f"in {folder.name}\n")
+        (place / "answers.yaml").write_text("the answers\n")
+        self.answers = place / "answers.yaml"
+
+    def argv(self, script: str) -> tuple[str, ...]:
+        return confined(
+            ["sh", "-c", script],
+            bwrap=self.bwrap,
+            writable=[self.writable],
+            hidden=[self.hidden, self.answers, self.hidden / "nonsuch"],
+            readable=[self.readable],
+        )
+
+    def run(self, script: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.argv(script), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30)
+
+
+@pytest.fixture
+def box(bwrap: Path, place: Path) -> Box:
+    return Box(bwrap, place)
+
+
+def test_hidden_folders_and_files_cannot_be_read(box: Box) -> None:
+    done = box.run(f"cat {box.hidden}/file; cat {box.answers}; ls {box.hidden}")
+    assert "in hidden" not in done.stdout
+    assert "the answers" not in done.stdout
+    assert done.stdout.split() == ["tools", "work"]
+
+
+def test_outside_is_readable_and_not_writable(box: Box) -> None:
+    done = box.run(f"cat {box.outside}/file; echo mine > {box.outside}/file; touch {box.outside}/new")
+    assert done.stdout == "in outside\n"
+    assert done.returncode != 0
+    assert (box.outside / "file").read_text() == "in outside\n"
+    assert not (box.outside / "new").exists()
+
+
+def test_a_readable_folder_below_a_hidden_one_is_there_and_not_writable(box: Box) -> None:
+    done = box.run(f"cat {box.readable}/file; touch {box.readable}/new")
+    assert done.stdout == "in tools\n"
+    assert done.returncode != 0
+    assert not (box.readable / "new").exists()
+
+
+def test_a_writable_folder_below_a_hidden_one_is_the_real_one(box: Box) -> None:
+    done = box.run(f"cd {box.writable} && cat file && echo mine > file && mkdir new && chmod 755 file")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "in work\n"
+    assert (box.writable / "file").read_text() == "mine\n"
+    assert (box.writable / "new").stat().st_uid == os.geteuid()
+
+
+def test_temporary_folders_are_private_and_a_writable_one_may_lie_there(bwrap: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    name = f"left-{secrets.token_hex(8)}"
+    script = f"ls {work.parent}; touch {work}/new && touch /tmp/{name} /var/tmp/{name} /dev/shm/{name} && echo written"
+    (tmp_path / "secret").touch()
+    argv = confined(["sh", "-c", script], bwrap=bwrap, writable=[work], hidden=[], readable=[])
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30)
+    assert done.stdout.split() == ["work", "written"], done.stderr
+    assert (work / "new").exists()
+    assert not any(Path(folder, name).exists() for folder in ("/tmp", "/var/tmp", "/dev/shm"))
+
+
+def test_nobody_is_root_inside_and_no_other_process_is_seen(box: Box) -> None:
+    done = box.run("id -u; ls /proc | grep -c '^[0-9]'")
+    uid, processes = (int(word) for word in done.stdout.split())
+    assert uid == (os.geteuid() or 1000)
+    assert processes < 10
+
+
+def test_the_exit_code_and_the_working_folder_come_through(box: Box) -> None:
+    done = subprocess.run(box.argv("pwd; exit 7"), cwd=box.writable, capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.returncode) == (f"{box.writable}\n", 7)
+
+
+def test_loopback_is_shared(box: Box) -> None:
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    thread = threading.Thread(target=server.handle_request, daemon=True)
+    thread.start()
+    code = f"import socket; socket.create_connection(('127.0.0.1', {server.server_port}), 5); print('reached')"
+    argv = confined([sys.executable, "-S", "-c", code], bwrap=box.bwrap, writable=[], hidden=[], readable=[])
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30)
+    server.server_close()
+    assert done.stdout == "reached\n", done.stderr
+
+
+def test_killing_the_outer_process_ends_everything_inside(box: Box) -> None:
+    mark = f"test-{secrets.token_hex(8)}"
+    argv = box.argv("setsid sleep 60 & (setsid sleep 60 &) ; sleep 60")
+    outer = subprocess.Popen(argv, env={"PATH": os.environ["PATH"], MARK: mark}, start_new_session=True)
+    give_up_at = time.monotonic() + 10
+    while living(mark).count("sleep") < 3:
+        assert time.monotonic() < give_up_at
+        time.sleep(0.02)
+    outer.send_signal(signal.SIGKILL)
+    outer.wait()
+    while living(mark):
+        assert time.monotonic() < give_up_at
+        time.sleep(0.02)
+
+
+def test_what_hides_from_the_search_for_members_dies_with_the_namespace(box: Box, tmp_path: Path) -> None:
+    ready = box.writable / "ready"
+    seconds = f"60.{secrets.randbelow(10**9)}"
+    # No mark, no group, no parent: outside a sandbox nobody could tell whose process this is.
+    hides = f"env -i PATH=\"$PATH\" setsid -f sh -c 'touch {ready}; exec sleep {seconds}'"
+    script = f"{hides}; while [ ! -e {ready} ]; do :; done"
+    command = Command(box.argv(script), Path("/"), {"PATH": os.environ["PATH"]})
+    mark = f"test-{secrets.token_hex(8)}"
+    run = partial(run_group, command, Limits(20), mark=mark, on_output=lambda data: False, stderr=tmp_path / "stderr")
+    ended = anyio.run(run)
+    assert (ended.cause, ended.exit_code, ended.survivors) == ("exited", 0, 0)
+    give_up_at = time.monotonic() + 10
+    while running(["sleep", seconds]):
+        assert time.monotonic() < give_up_at
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("how", ["readable", "writable"])
+def test_what_would_uncover_a_hidden_folder_is_refused(how: str, tmp_path: Path) -> None:
+    folders: dict[str, list[Path]] = {"readable": [], "writable": []} | {how: [tmp_path]}
+    with pytest.raises(ValueError, match=f"cannot hide {tmp_path}/secret: it lies in {tmp_path}"):
+        confined(["true"], bwrap=Path("bwrap"), hidden=[tmp_path / "secret"], **folders)
+
+
+def test_everything_cannot_be_hidden() -> None:
+    with pytest.raises(ValueError, match="cannot hide /;"):
+        confined(["true"], bwrap=Path("bwrap"), writable=[], hidden=[Path("/")], readable=[])
+
+
+def test_a_bwrap_that_does_not_work_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert bubblewrap.__wrapped__() is None
+    broken.unlink()
+    assert bubblewrap.__wrapped__() is None
