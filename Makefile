@@ -4,7 +4,7 @@ BIN := .venv/bin
 PYTEST_WORKERS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick lint types check clean
+.PHONY: help setup demo test test-quick lint types check schemas clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target text; do \
@@ -29,6 +29,9 @@ types: setup ## check types
 	@cd benchmarks && $(BIN)/mypy
 
 check: lint types test ## everything that has to pass before a change is proposed
+
+schemas: setup ## write the JSON Schemas of the records into docs/schemas
+	@cd benchmarks && $(BIN)/swetrials schemas --out ../docs/schemas
 
 clean: ## remove what setup and the checks made; results stay
 	@cd benchmarks && rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,7 +17,8 @@ RECORDED = Path(__file__).parents[1] / "conformance" / "claude"
 
 
 def events_of(data: bytes, cuts: Iterable[int] = ()) -> list[Event]:
-    reader, events, start = ClaudeReader(), [], 0
+    events: list[Event] = []
+    reader, start = ClaudeReader(), 0
     for cut in [*sorted(cuts), len(data)]:
         events += reader.feed(data[start:cut])
         start = max(start, cut)

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -73,15 +72,12 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Redactor([KEY]), bwrap=None)
 
 
-def codex() -> Path:
-    installed = find(CODEX, find_project().tools)
-    assert installed is not None, "make setup installs Codex"
-    return installed.binary
+TOOLS = find_project().tools
 
 
 def judge(base_url: str, effort: str | None = None, limit_seconds: float = 60) -> CodexJudge:
     route = EndpointRoute(base_url, SecretStr(KEY))
-    return CodexJudge(JudgeSettings(codex(), route, "judge-model", effort, limit_seconds))
+    return CodexJudge(JudgeSettings(TOOLS, route, "judge-model", effort, limit_seconds))
 
 
 def judged(
@@ -143,13 +139,24 @@ def test_a_judge_whose_shell_fails_is_not_grounded(tmp_path: Path, bench: Bench,
     assert "read nothing of the repository" in evaluation.reason
 
 
+def tools_with_codex(tools: Path, script: str) -> Path:
+    """Lay out a tools folder whose Codex is a shell script."""
+    program = tools / "codex" / "node_modules" / "@openai" / "codex-any" / "vendor" / "any" / "bin" / "codex"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    manifest = tools / "codex" / "node_modules" / "@openai" / "codex" / "package.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(json.dumps({"version": CODEX.version}))
+    return tools
+
+
 @pytest.fixture
 def broken_sandbox(tmp_path: Path) -> Path:
-    """Return a Codex whose sandbox cannot start: its home lies in the folder for temporary files."""
-    program = tmp_path / "codex"
-    program.write_text(f'#!/bin/sh\nTMPDIR="$HOME" exec "{codex()}" "$@"\n')
-    program.chmod(0o755)
-    return program
+    """Return the tools of a machine where Codex's sandbox cannot start: its home lies in the temporary folder."""
+    installed = find(CODEX, TOOLS)
+    assert installed is not None, "make setup installs Codex"
+    return tools_with_codex(tmp_path / "tools", f'TMPDIR="$HOME" exec "{installed.binary}" "$@"')
 
 
 @pytest.mark.slow
@@ -171,6 +178,14 @@ def test_a_judge_whose_sandbox_does_not_start_is_not_grounded(
     assert "commands cannot run here" in check.detail
 
 
+def test_without_codex_there_is_no_score_and_the_proof_says_so(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+    judge = CodexJudge(JudgeSettings(tmp_path / "no-tools", EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))))
+    check = anyio.run(judge.prove, bench)
+    assert (check.status, "codex" in check.mend) == ("skipped", True)
+    evaluation = anyio.run(judge.score, trial, bench, tmp_path / "log.jsonl")
+    assert (evaluation.status, evaluation.task_score) == ("unscored", None)
+
+
 @pytest.mark.slow
 def test_the_persons_own_configuration_is_used_and_left_as_it_was(
     tmp_path: Path, bench: Bench, trial: Submission
@@ -185,7 +200,7 @@ def test_the_persons_own_configuration_is_used_and_left_as_it_was(
             block = "".join(f"{name} = {json.dumps(value)}\n" for name, value in own.items())
             config.write_text(f'model = "their-model"\nmodel_provider = "corp"\n[model_providers.corp]\n{block}')
             route = PersonalRoute({"HOME": str(home), "CORP_KEY": KEY})
-            evaluation = await CodexJudge(JudgeSettings(codex(), route)).score(trial, bench, tmp_path / "log.jsonl")
+            evaluation = await CodexJudge(JudgeSettings(TOOLS, route)).score(trial, bench, tmp_path / "log.jsonl")
             return evaluation, server.requests[0].model
 
     evaluation, model = anyio.run(run)
@@ -249,7 +264,7 @@ def test_a_judge_that_fails_leaves_the_trial_unscored(
 
 def test_a_judge_that_does_not_run_leaves_the_trial_unscored(tmp_path: Path, bench: Bench, trial: Submission) -> None:
     nowhere = EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))
-    broken = CodexJudge(JudgeSettings(Path(sys.executable), nowhere, timeout_seconds=20))
+    broken = CodexJudge(JudgeSettings(tools_with_codex(tmp_path / "tools", "exit 7"), nowhere, timeout_seconds=20))
     evaluation = anyio.run(broken.score, trial, bench, tmp_path / "log.jsonl")
     assert evaluation.status == "unscored"
     assert "without an answer" in evaluation.reason
@@ -258,9 +273,8 @@ def test_a_judge_that_does_not_run_leaves_the_trial_unscored(tmp_path: Path, ben
 def test_a_commit_that_is_not_there_leaves_the_trial_unscored(tmp_path: Path, bench: Bench, trial: Submission) -> None:
     lost = submission(repo=trial.repo, commit="1" * 40)
     nowhere = EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))
-    evaluation = anyio.run(
-        CodexJudge(JudgeSettings(Path(sys.executable), nowhere)).score, lost, bench, tmp_path / "log.jsonl"
-    )
+    judge = CodexJudge(JudgeSettings(tools_with_codex(tmp_path / "tools", "exit 7"), nowhere))
+    evaluation = anyio.run(judge.score, lost, bench, tmp_path / "log.jsonl")
     assert evaluation.status == "unscored"
     assert "1" * 40 in evaluation.reason
 

@@ -1,7 +1,6 @@
 """The tests judge, on real repositories with real commands."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ new file mode 120000
 +{target}
 \\ No newline at end of file
 """
-RUN_CHECK = [sys.executable, "check.py"]
+RUN_CHECK = ["python3", "check.py"]
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -149,7 +148,7 @@ def test_a_command_is_stopped_at_its_limit_with_its_children(bench: Bench, sourc
 
 def test_output_is_cut_to_its_end_and_redacted(bench: Bench, source: Path) -> None:
     script = f"print('x' * 10000); print('the end', '{SECRET}')"
-    evaluation = verdict_on(bench, trial(source, {"commands": [[sys.executable, "-c", script]]}))
+    evaluation = verdict_on(bench, trial(source, {"commands": [["python3", "-c", script]]}))
     tail = evaluation.results[0].output_tail
     assert tail.endswith("the end [redacted]\n")
     assert len(tail) <= 4096

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from swetrials.workspace.processes import MARK
 

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -30,6 +30,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run, an
 SkipProbe = Annotated[bool, typer.Option("--skip-probe", help="Make no test call before the first trial.")]
 Keep = Annotated[bool, typer.Option("--keep-checkouts", help="Keep checkouts and homes of the attempts.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JudgeNames = Annotated[str, typer.Option(help="Judges, comma-separated: tests, codex; empty: none.", metavar="NAMES")]
 JudgeProvider = Annotated[
     str | None,
     typer.Option(help="The judge's route: personal, bedrock, endpoint, rehearsal. Default: rehearsal for a rehearsal."),
@@ -82,18 +83,18 @@ def e2e(
     judge_provider: JudgeProvider = None,
     judge_model: JudgeModel = None,
     judge_reasoning_effort: Annotated[str | None, typer.Option(help="The judge's reasoning effort.")] = None,
-    no_judge: Annotated[
-        bool, typer.Option("--no-judge", help="Run the dataset's tests only, no rubric judge.")
-    ] = False,
+    judge: JudgeNames = "tests,codex",
 ) -> None:
     """Go the whole way: pre-flight, trials, judging, summary, results table."""
     from swetrials.cli import running
     from swetrials.pipeline.benchmark import RunOptions
     from swetrials.pipeline.judge_choice import JudgeChoice
 
+    if dry_run:
+        _leave(running.dry_run(config, flags))
     options = RunOptions(yes, resume, skip_probe, keep_checkouts)
-    judge = None if no_judge else JudgeChoice(judge_provider, judge_model, judge_reasoning_effort)
-    _leave(running.dry_run(config, flags) if dry_run else running.end_to_end(config, flags, options, judge))
+    choice = JudgeChoice(judge_provider, judge_model, judge_reasoning_effort)
+    _leave(running.end_to_end(config, flags, options, _names(judge), choice))
 
 
 @app.command(epilog="Example: swetrials judge --recursive --no-overwrite --folder swe-benchmark-data/rehearsal")
@@ -101,7 +102,7 @@ def judge(
     folder: Annotated[Path, typer.Option(help="A trial's folder; with --recursive, a tree of them.")],
     recursive: Annotated[bool, typer.Option("--recursive", help="Judge every trial below the folder.")] = False,
     no_overwrite: Annotated[bool, typer.Option("--no-overwrite", help="Keep the scores that are there.")] = False,
-    judge: Annotated[str, typer.Option(help="codex, tests or all.")] = "all",
+    judge: JudgeNames = "tests,codex",
     judge_provider: JudgeProvider = None,
     model: JudgeModel = None,
     reasoning_effort: Effort = None,
@@ -117,15 +118,12 @@ def judge(
 ) -> None:
     """Score trials that have run; a trial that a judge failed on is tried again."""
     from swetrials.cli import judging
+    from swetrials.pipeline.end_to_end import JudgingRequest
     from swetrials.pipeline.judge_choice import JudgeChoice
 
     choice = JudgeChoice(judge_provider, model, reasoning_effort, endpoint, aws_region, timeout_seconds, scenario)
-    _leave(
-        judging.judge(
-            folder, choice, which=judge, recursive=recursive, overwrite=not no_overwrite,
-            dataset=dataset, repo=repo, clone_root=clone_root,
-        )
-    )  # fmt: skip
+    request = JudgingRequest(folder, recursive, not no_overwrite, _names(judge), dataset, repo, clone_root)
+    _leave(judging.judge(request, choice))
 
 
 @app.command(epilog="Example: swetrials summarize --folder swe-benchmark-data/rehearsal/claude-code/swe3/quickstart")
@@ -195,7 +193,11 @@ def list_() -> None:
     agents.show()
 
 
-def _leave(code: int) -> None:
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _leave(code: int) -> NoReturn:
     raise typer.Exit(code)
 
 

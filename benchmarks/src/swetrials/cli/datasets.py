@@ -18,9 +18,8 @@ def validate(file: Path) -> None:
     print(f"{file}: valid")
     print(f"  name          {dataset.name}" + (f": {dataset.title}" if dataset.title else ""))
     print(f"  sha256        {loaded.sha256}")
-    print(
-        f"  tasks         {len(dataset.tasks)} ({', '.join(f'{tiers[t]} {t}' for t in dataset.complexity_levels if tiers[t])})"
-    )
+    counts = ", ".join(f"{tiers[tier]} {tier}" for tier in dataset.complexity_levels if tiers[tier])
+    print(f"  tasks         {len(dataset.tasks)} ({counts})")
     print(f"  with tests    {sum(task.verify is not None for task in dataset.tasks)}")
     for task in dataset.tasks:
         print(f"  - {task.id} [{task.complexity}] {task.repo} @ {task.ref} -> {dataset.scope_of(task)}/{task.id}")

@@ -4,7 +4,6 @@ import signal
 import sys
 from types import FrameType
 
-import click
 import typer
 
 USAGE, PREFLIGHT, INTERRUPTED = 2, 3, 130
@@ -18,19 +17,16 @@ def guarded(app: typer.Typer, argv: list[str]) -> int:
         # Ended by its terminal or its supervisor, a run stops its agents and saves, as with Ctrl-C.
         signal.signal(number, _interrupt)
     try:
-        result = app(argv, prog_name="swetrials", standalone_mode=False)
-    except click.exceptions.Abort:
-        return _say("interrupted", INTERRUPTED)
-    except KeyboardInterrupt:
-        return _say("interrupted; what has finished is saved: go on with --resume", INTERRUPTED)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        app(argv, prog_name="swetrials")
+    except SystemExit as ending:
+        # Typer ends like this always: after success, after its own complaint about an argument, after Ctrl-C.
+        code = ending.code if isinstance(ending.code, int) else 0
+        return _interrupted() if code == INTERRUPTED else code
     except BaseExceptionGroup as group:
         return _known(_first(group), debug)
     except Exception as error:
         return _known(error, debug)
-    return result if isinstance(result, int) else 0
+    return 0
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -57,7 +53,7 @@ def _known(error: BaseException, debug: bool) -> int:
     from swetrials.workspace.space import SpaceError
 
     if isinstance(error, KeyboardInterrupt):
-        return _say("interrupted; what has finished is saved: go on with --resume", INTERRUPTED)
+        return _interrupted()
     if isinstance(error, PreflightError):
         return _say("pre-flight failed: nothing was run, nothing was spent", PREFLIGHT)
     usage = (DocumentError, UsageError, PlanError, ProviderError, ProjectError, RecordError, SummaryError, SpaceError)
@@ -68,6 +64,10 @@ def _known(error: BaseException, debug: bool) -> int:
     if debug:
         raise error
     return _say(f"unexpected {type(error).__name__}: {error}\nrun it again with --debug and report what it prints", 1)
+
+
+def _interrupted() -> int:
+    return _say("interrupted; what has finished is saved, a run goes on with --resume", INTERRUPTED)
 
 
 def _say(message: str, code: int) -> int:

@@ -40,7 +40,7 @@ CONFIG_KEYS: dict[str, _Key] = {
     "max_turns": _Key(_WHOLE, "Model responses of the main agent."),
     "max_output_tokens": _Key(_WHOLE, "Output tokens of one response."),
     "max_retries": _Key(_WHOLE, "Times the agent may repeat one failed request."),
-    "max_topups": _Key(_WHOLE, "Extra attempts that ask only for the artifacts still missing."),
+    "max_topups": _Key(_WHOLE, "Extra attempts for missing files, when the four design documents are there."),
     "context_window": _Key(_WHOLE, "Tokens the served model holds."),
     "auto_compact_fraction": _Key(_NUMBER, "Share of the window at which the agent compacts."),
     "timeout_seconds": _Key(_NUMBER, "Wall time of one attempt."),

@@ -45,7 +45,7 @@ class ConsoleViewer:
     def check(self, check: Check) -> None:
         """Show one line of the pre-flight, with what mends it below when it failed."""
         mark, style = _MARKS[check.status]
-        self._console.print(Text.assemble(f"  {check.name:<12}", (f"{mark:<5}", style), check.detail), soft_wrap=True)
+        self._console.print(Text.assemble(f"  {check.name:<12} ", (f"{mark:<5}", style), check.detail), soft_wrap=True)
         if check.mend and check.status in {"failed", "warning"}:
             self._console.print(Text(f"  {'':<17}mend: {check.mend}", style="dim"), soft_wrap=True)
 

@@ -56,11 +56,11 @@ class Bench:
 class JudgeSettings:
     """What a person chooses about a judge that asks a model.
 
-    ``model`` and ``reasoning_effort`` are ``None`` where the configuration of the route decides.
-    ``timeout_seconds`` is the wall time of one reply.
+    ``tools`` is where agent CLIs are installed. ``model`` and ``reasoning_effort`` are ``None`` where the
+    configuration of the route decides. ``timeout_seconds`` is the wall time of one reply.
     """
 
-    binary: Path
+    tools: Path
     route: JudgeRoute
     model: str | None = None
     reasoning_effort: str | None = None
@@ -86,7 +86,7 @@ class Judge(Protocol):
         """
 
     async def prove(self, bench: Bench) -> Check:
-        """Show, before a long run, that the judge can do its work here."""
+        """Show, before a long run, that the judge can do its work here; ``skipped`` when it is not installed."""
 
 
 def now() -> str:

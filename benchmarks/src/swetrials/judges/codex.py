@@ -18,6 +18,8 @@ import orjson
 
 from swetrials.agents.codex import CONFIG_FILE, CodexReader, exec_argv
 from swetrials.agents.events import Event, Tally
+from swetrials.agents.install import Installed, find
+from swetrials.agents.packages import PACKAGES
 from swetrials.judges.asking import Answer, score_by_asking, scored_by_rule, unscored
 from swetrials.judges.base import Bench, JudgeSettings, Submission
 from swetrials.judges.checkout import CheckoutFailed, clean_checkout
@@ -47,6 +49,8 @@ _SETTINGS = (
     "features.memories=false",
 )
 
+_CHECK = "judge"
+_NOT_INSTALLED = "codex is not installed: no rubric scores"
 _PROOF_SECONDS = 120.0
 _PROOF_PROMPT = "Reply with the single word: ready\n"
 
@@ -69,9 +73,12 @@ class CodexJudge:
         """
         if (settled := scored_by_rule(submission)) is not None:
             return settled
+        installed = self._installed()
+        if installed is None:
+            return unscored(_NOT_INSTALLED)
         try:
             with attempt_space(bench.work_root, f"judge-{secrets.token_hex(6)}") as space:
-                return await self._judged(submission, bench, space, log)
+                return await self._judged(submission, bench, space, log, installed)
         except (CheckoutFailed, LaunchError, SpaceError, OSError) as error:
             return unscored(bench.redactor.text(str(error)))
 
@@ -80,31 +87,40 @@ class CodexJudge:
 
         A listing of models proves nothing; only a call shows that credentials, region and model fit together.
         """
-        name = f"judge: codex via {self.settings.route.provider}"
+        installed = self._installed()
+        if installed is None:
+            return Check(_CHECK, "skipped", _NOT_INSTALLED, "swetrials agents install codex (needs npm)")
         with attempt_space(bench.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
-            session = _Session(self.settings, space)
+            session = _Session(self.settings, space, installed.binary)
             try:
-                version = await session.version()
+                with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:
+                    answer = await session.ask(_PROOF_PROMPT, limit_seconds=_PROOF_SECONDS, schema=None, stream=stream)
             except LaunchError as error:
-                return Check(name, "failed", str(error), "make setup installs Codex")
-            with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:
-                answer = await session.ask(_PROOF_PROMPT, limit_seconds=_PROOF_SECONDS, schema=None, stream=stream)
+                return Check(_CHECK, "failed", str(error), "make setup installs Codex")
             if answer.failure:
-                return Check(name, "failed", bench.redactor.text(answer.failure), self.settings.route.remedy)
+                return Check(_CHECK, "failed", bench.redactor.text(answer.failure), self.settings.route.remedy)
             if broken := await session.sandbox_failure():
                 detail = f"its commands cannot run here, so no score will be grounded: {bench.redactor.text(broken)}"
-                return Check(name, "warning", detail, "allow unprivileged user namespaces on this machine")
-        return Check(name, "ok", f"codex {version}, model {self.settings.model or 'of the configuration'}, answered")
+                return Check(_CHECK, "warning", detail, "allow unprivileged user namespaces on this machine")
+        model = self.settings.model or "of the configuration"
+        return Check(
+            _CHECK, "ok", f"codex {installed.version} via {self.settings.route.provider}, model {model}, answered"
+        )
 
-    async def _judged(self, submission: Submission, bench: Bench, space: Space, log: Path) -> RubricEvaluation:
+    def _installed(self) -> Installed | None:
+        return find(PACKAGES["codex"], self.settings.tools)
+
+    async def _judged(
+        self, submission: Submission, bench: Bench, space: Space, log: Path, installed: Installed
+    ) -> RubricEvaluation:
         commit = await clean_checkout(bench.repositories, submission, space.checkout)
-        session = _Session(self.settings, space)
+        session = _Session(self.settings, space, installed.binary)
         block = JudgeBlock(
             name=self.name,
             provider=self.settings.route.provider,
             model=self.settings.model,
             reasoning_effort=self.settings.reasoning_effort,
-            agent_version=await session.version(),
+            agent_version=installed.version,
             repo=submission.task.repo,
             ref=submission.task.ref,
             commit=commit,
@@ -119,8 +135,9 @@ class CodexJudge:
 class _Session:
     """One judging: the private folders, the environment, and the processes started in them."""
 
-    def __init__(self, settings: JudgeSettings, space: Space) -> None:
+    def __init__(self, settings: JudgeSettings, space: Space, binary: Path) -> None:
         self._settings = settings
+        self._binary = binary
         self._space = space
         self._folder = space.checkout
         self._environment = self._prepare()
@@ -158,28 +175,19 @@ class _Session:
             duration_seconds=ended.wall_seconds,
         )
 
-    async def version(self) -> str | None:
-        """Return the version that the program tells, ``None`` when it does not run."""
-        ended, output = await self._captured(str(self._settings.binary), "--version")
-        return output.split()[-1] if ended.exit_code == 0 and output.split() else None
-
     async def sandbox_failure(self) -> str:
         """Return what Codex's sandbox says when it cannot run a command here; empty when it can."""
-        ended, output = await self._captured(
-            str(self._settings.binary), "sandbox", "-c", 'sandbox_mode="read-only"', "--", "true"
-        )
-        return "" if ended.exit_code == 0 else output.strip()[-300:] or f"exit code {ended.exit_code}"
-
-    async def _captured(self, *argv: str) -> tuple[Ended, str]:
+        argv = (str(self._binary), "sandbox", "-c", 'sandbox_mode="read-only"', "--", "true")
         command = Command(argv, self._folder, self._environment)
-        ended, output = await run_captured(command, Limits(wall_seconds=60), mark=self._space.root.name)
-        return ended, output.decode(errors="replace")
+        ended, printed = await run_captured(command, Limits(wall_seconds=60), mark=self._space.root.name)
+        output = printed.decode(errors="replace")
+        return "" if ended.exit_code == 0 else output.strip()[-300:] or f"exit code {ended.exit_code}"
 
     def _argv(self, schema: Path | None) -> tuple[str, ...]:
         chosen = self._settings
         effort = (f'model_reasoning_effort="{chosen.reasoning_effort}"',) if chosen.reasoning_effort else ()
         return exec_argv(
-            chosen.binary,
+            self._binary,
             model=chosen.model,
             sandbox="read-only",
             settings=(*_SETTINGS, *effort),

@@ -51,7 +51,7 @@ class TestsJudge:
 
     async def prove(self, bench: Bench) -> Check:
         """Tell whether the commands, which run a trial's code, will be confined."""
-        name = f"judge: {self.name}"
+        name = "tests"
         if bench.bwrap is None:
             return Check(name, "warning", "commands run without a sandbox", "install bubblewrap")
         return Check(name, "ok", "commands run in bubblewrap")

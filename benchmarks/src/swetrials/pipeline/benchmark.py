@@ -1,4 +1,4 @@
-"""Running a plan: pre-flight, clearing or resuming, the trials, and the summary of what came out."""
+"""Running a plan: pre-flight, clearing or resuming, then the trials."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -8,14 +8,10 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from swetrials.analysis.summary import read_trials, summarize
 from swetrials.pipeline.preflight import probe, route_checks, stale_check, tool_checks
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check, Hosting
 from swetrials.records.metrics import Metrics
-from swetrials.records.summary import RunSummary
-from swetrials.reports.markdown import summary_markdown
-from swetrials.store.files import write_atomically, write_record
 from swetrials.store.results import TrialFolder, move_to_trash
 from swetrials.trials.run import run_trials, standings
 from swetrials.trials.trial import Observer
@@ -68,7 +64,7 @@ async def run_plan(
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
-    more_checks: Sequence[Callable[[], Awaitable[Check]]] = (),
+    more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
 ) -> RunResult:
     """Check everything, then run the trials that are to be run.
 
@@ -110,7 +106,7 @@ async def _preflight(
     options: RunOptions,
     viewer: Viewer,
     stale: Check,
-    more_checks: Sequence[Callable[[], Awaitable[Check]]],
+    more_checks: Callable[[], Awaitable[Sequence[Check]]] | None,
 ) -> None:
     failed = False
 
@@ -128,8 +124,8 @@ async def _preflight(
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:
         show(await probe(bench, bench.crew(hosting, keep_checkouts=False)))
-    for more in more_checks if not failed else ():
-        show(await more())
+    for check in await more_checks() if more_checks and not failed else ():
+        show(check)
     if failed:
         raise PreflightError
 
@@ -145,16 +141,3 @@ def _only_run(scopes: Sequence[Path]) -> Iterator[None]:
             except Timeout:
                 raise UsageError(f"another run is writing to {scope}; wait for it to end") from None
         yield
-
-
-def summarize_scope(scope: Path) -> RunSummary:
-    """Write ``run-summary.json`` and ``run-summary.md`` into a scope folder.
-
-    Raises:
-        SummaryError: there is no trial, or they do not belong together.
-        RecordError: a record cannot be read.
-    """
-    summary = summarize(read_trials(scope))
-    write_record(scope / "run-summary.json", summary)
-    write_atomically(scope / "run-summary.md", summary_markdown(summary))
-    return summary

@@ -8,9 +8,15 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from swetrials.agents.install import find
-from swetrials.agents.packages import PACKAGES
-from swetrials.judges import BedrockRoute, CodexJudge, EndpointRoute, JudgeRoute, JudgeSettings, PersonalRoute
+from swetrials.judges import (
+    JUDGES,
+    BedrockRoute,
+    EndpointRoute,
+    Judge,
+    JudgeRoute,
+    JudgeSettings,
+    PersonalRoute,
+)
 from swetrials.pipeline.workbench import UsageError
 from swetrials.providers.rehearsal import scenario_beside
 from swetrials.store.documents import load_document
@@ -45,38 +51,42 @@ class JudgeChoice:
 
 
 @asynccontextmanager
-async def codex_judge(
-    choice: JudgeChoice, project: Project, *, rehearsal: bool, datasets: Iterable[Path]
-) -> AsyncIterator[CodexJudge | None]:
-    """Give the codex judge while its route is open; ``None`` when Codex is not installed.
+async def open_judges(
+    names: Sequence[str], choice: JudgeChoice, project: Project, *, rehearsal: bool, datasets: Iterable[Path]
+) -> AsyncIterator[list[Judge]]:
+    """Give the named judges while the way to their model is open.
 
     A rehearsed judge gets a server of its own, so that a fault meant for the candidate never meets the judge.
 
     Args:
+        names: judges, in the order in which they work.
         choice: what the person asked for.
-        project: where Codex is installed.
+        project: where the CLIs that judges drive are installed.
         rehearsal: whether the trials are rehearsals.
         datasets: the trials' datasets, beside which the rehearsed judge's lines stand.
 
     Raises:
-        UsageError: the provider is unknown, or something it needs is not given.
+        UsageError: a judge or the provider is unknown, or something the provider needs is not given.
         DocumentError: a scenario has faults.
     """
+    for name in names:
+        if name not in JUDGES:
+            raise UsageError(f"--judge: {name!r} is not one of {', '.join(JUDGES)}")
     provider = choice.provider_for(rehearsal)
-    installed = find(PACKAGES["codex"], project.tools)
-    if installed is None:
-        yield None
-    elif provider == "rehearsal":
-        files = [choice.scenario] if choice.scenario else [f for f in map(scenario_beside, datasets) if f]
-        async with rehearse(_merged(files), model=_REHEARSAL_MODEL) as server:
-            route = EndpointRoute(server.base_url, SecretStr("rehearsal-judge"), provider="rehearsal")
-            yield _judge(choice, installed.binary, route, choice.model or _REHEARSAL_MODEL)
-    else:
-        yield _judge(choice, installed.binary, _route(choice, provider), choice.model)
+    async with _open_route(choice, provider, datasets) as route:
+        model = choice.model or (_REHEARSAL_MODEL if provider == "rehearsal" else None)
+        settings = JudgeSettings(project.tools, route, model, choice.reasoning_effort, choice.timeout_seconds)
+        yield [JUDGES[name](settings) for name in names]
 
 
-def _judge(choice: JudgeChoice, binary: Path, route: JudgeRoute, model: str | None) -> CodexJudge:
-    return CodexJudge(JudgeSettings(binary, route, model, choice.reasoning_effort, choice.timeout_seconds))
+@asynccontextmanager
+async def _open_route(choice: JudgeChoice, provider: str, datasets: Iterable[Path]) -> AsyncIterator[JudgeRoute]:
+    if provider != "rehearsal":
+        yield _route(choice, provider)
+        return
+    files = [choice.scenario] if choice.scenario else [f for f in map(scenario_beside, datasets) if f]
+    async with rehearse(_merged(files), model=_REHEARSAL_MODEL) as server:
+        yield EndpointRoute(server.base_url, SecretStr("rehearsal-judge"), provider="rehearsal")
 
 
 def _route(choice: JudgeChoice, provider: str) -> JudgeRoute:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.judges.base import Bench, Judge, Submission
+from swetrials.judges import Bench, Judge, Submission
 from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, Metrics
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset

@@ -1,7 +1,7 @@
 """Everything a run needs that can be settled before anything is started or spent."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -9,6 +9,7 @@ from typing import TypeVar
 from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent
 from swetrials.agents.install import find
+from swetrials.judges.base import Bench
 from swetrials.providers import PROVIDERS
 from swetrials.providers.base import Hosting, Provider
 from swetrials.records.config import RunnerConfig
@@ -50,6 +51,12 @@ class Workbench:
     def agent(self) -> Agent:
         """The agent that the run drives."""
         return self.plan.agent
+
+    @property
+    def judging(self) -> Bench:
+        """Where the run's judges work: in the same folder, behind the same sandbox."""
+        box = self.sandbox
+        return Bench(self.repositories, self.work_root, self.redactor, box.bwrap, box.hidden, box.readable)
 
     def crew(self, hosting: Hosting, *, keep_checkouts: bool) -> Crew:
         """Return what the run's attempts share.
@@ -97,7 +104,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
         provider=provider,
         repositories=Repositories(work_root / "mirrors"),
         work_root=work_root,
-        sandbox=_sandbox(config, project, plan),
+        sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output),
         redactor=Redactor.from_environment(os.environ, [key]),
     )
 
@@ -114,23 +121,22 @@ def _member(kind: str, name: str, family: dict[str, T]) -> T:
     return family[name]
 
 
-def _sandbox(config: RunnerConfig, project: Project, plan: Plan) -> Sandbox:
-    if config.sandbox == "none":
-        return Sandbox(None)
-    found = bubblewrap()
+def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
+    """Return the sandbox that ``wanted`` (``auto``, ``bubblewrap``, ``none``) comes to on this machine.
+
+    It covers the harness, the invoker's home and whatever else is ``private``: the dataset with its answers,
+    all results.
+
+    Raises:
+        UsageError: bubblewrap is asked for and does not work here.
+    """
+    found = bubblewrap() if wanted != "none" else None
+    if found is None and wanted == "bubblewrap":
+        raise UsageError("sandbox: bubblewrap is not installed or does not work here; install the package bubblewrap")
     if found is None:
-        if config.sandbox == "bubblewrap":
-            raise UsageError(
-                "sandbox: bubblewrap is not installed or does not work here; install the package bubblewrap"
-            )
         return Sandbox(None)
-    return Sandbox(found, hidden_from_agents(project, plan.dataset.folder, plan.output), toolchains(os.environ))
-
-
-def hidden_from_agents(project: Project, dataset_folder: Path, output: Path) -> tuple[Path, ...]:
-    """Return what a sandbox covers: the harness, the dataset with its answers, all results, the invoker's home."""
-    places: Sequence[Path] = (project.root.parent, dataset_folder, output.resolve(), Path.home())
-    return tuple(dict.fromkeys(place.resolve() for place in places if place.exists()))
+    places = (project.root.parent, Path.home(), *private)
+    return Sandbox(found, tuple(dict.fromkeys(place.resolve() for place in places)), toolchains(os.environ))
 
 
 def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:

@@ -89,7 +89,9 @@ class RunnerConfig(Record):
     max_turns: int | None = Field(200, ge=1, description="model responses of the main agent")
     max_output_tokens: int | None = Field(None, ge=1, description="output tokens of one response")
     max_retries: int = Field(10, ge=0, description="times the agent may repeat one failed request")
-    max_topups: int = Field(1, ge=0, description="extra attempts that ask only for the artifacts still missing")
+    max_topups: int = Field(
+        1, ge=0, description="extra attempts for missing files, when the four design documents are there"
+    )
     context_window: int | None = Field(None, ge=1, description="tokens the served model holds")
     auto_compact_fraction: float = Field(0.8, gt=0, le=1, description="share of the window at which to compact")
     timeout_seconds: float = Field(3600, gt=0, description="wall time of one attempt")

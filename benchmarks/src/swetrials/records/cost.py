@@ -6,9 +6,9 @@ from pydantic import Field
 
 from swetrials.records.base import Record
 
-Basis = Literal["metered", "hardware", "reported", "free", "none"]
+Basis = Literal["metered", "hardware", "reported", "free", "mixed", "none"]
 """``metered``: tokens x dated price. ``hardware``: GPU-seconds x hourly rate. ``reported``: the CLI's own figure.
-``free``: declared so. ``none``: no price is known."""
+``free``: declared so. ``mixed``: a sum over several of these. ``none``: no price is known."""
 
 CostStatus = Literal["complete", "lower_bound", "unknown"]
 
@@ -29,8 +29,14 @@ class Cost(Record):
         same = self.status == other.status
         return type(self)(
             amount_usd=sum(known) if known else None,
-            basis=self.basis if self.basis == other.basis or other.basis == "none" else other.basis,
+            basis=_joint({self.basis, other.basis} - {"none"}),
             status=self.status if same else "lower_bound" if known else "unknown",
             reported_usd=sum(reported) if reported else None,
             note=self.note or other.note,
         )
+
+
+def _joint(bases: set[Basis]) -> Basis:
+    if len(bases) > 1:
+        return "mixed"
+    return bases.pop() if bases else "none"

@@ -77,7 +77,6 @@ class Provenance(Record):
     permission_mode: str
     python_version: str
     platform: str
-    scenario_sha256: str | None = None
 
 
 class Metrics(Record):

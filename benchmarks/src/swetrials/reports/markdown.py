@@ -15,7 +15,7 @@ def summary_markdown(summary: RunSummary) -> str:
             "",
         ]
     lines += [
-        f"Dataset `{summary.dataset}`, model `{summary.model}` by provider `{summary.provider}`, {summary.generated_at}.",
+        f"Dataset `{summary.dataset}`, model `{summary.model}` by `{summary.provider}`, {summary.generated_at}.",
         "",
         *_table(summary_table.COLUMNS, [summary_table.row(task) for task in summary.tasks]),
         "",

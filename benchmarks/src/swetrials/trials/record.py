@@ -138,8 +138,10 @@ def _usage(attempts: list[Attempt]) -> UsageBlock:
             by_model[model] = by_model.get(model, Usage()) + usage
     block = UsageBlock(reported=reported, served=served, by_model=by_model)
     if served is not None and (reported is None or reported.completeness != "complete"):
-        # A stopped agent never tells the call in flight; the server has counted it.
-        return block.model_copy(update={"headline": served, "source": "served"})
+        # A stopped agent never tells the call in flight. The server has counted what it sent of it, which is
+        # still no more than a lower bound.
+        headline = served.model_copy(update={"completeness": "lower_bound"})
+        return block.model_copy(update={"headline": headline, "source": "served"})
     if reported is not None and reported.completeness != "unknown":
         return block.model_copy(update={"headline": reported, "source": "reported"})
     return block

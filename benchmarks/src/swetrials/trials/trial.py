@@ -20,6 +20,8 @@ from swetrials.trials.verdict import missing_after_design
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError
 
+_STATES = {"first": "working", "topup": "topping up"}
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -64,7 +66,7 @@ async def _attempts(ledger: Ledger, observe: Observer) -> None:
     order = Order(trial, repo, ledger.commit, number=1, reason="first")
 
     def watch(tally: Tally) -> None:
-        state = f"retrying ({tally.pending_retry.reason})" if tally.pending_retry else order.reason
+        state = f"retrying ({tally.pending_retry.reason})" if tally.pending_retry else _STATES[order.reason]
         cost = 0.0 if crew.free else None
         observe(Progress(trial, state, tally.turns, tally.usage.usage.total, cost))
 

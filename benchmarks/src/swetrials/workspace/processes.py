@@ -14,7 +14,7 @@ from typing import IO, Literal
 import anyio
 import anyio.abc
 import anyio.to_thread
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 MARK = "ATTEMPT_ID"
 """Environment variable by which the processes of an attempt are known, wherever they went."""

@@ -11,12 +11,13 @@ from typing import Any
 import anyio
 import pytest
 
+from swetrials.agents.install import find
+from swetrials.agents.packages import PACKAGES
 from swetrials.store.project import find_project
 from swetrials.wire.rehearsal import RehearsalServer, Scenario, rehearse
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-TOOLS = find_project().root / ".tools"
 KEY = "key-of-attempt-1"
 SCENARIO = Scenario.model_validate(
     {
@@ -38,11 +39,11 @@ SCENARIO = Scenario.model_validate(
 )
 
 
-def binary(package: str, name: str) -> Path:
-    found = TOOLS / package / "node_modules" / ".bin" / name
-    if not found.exists():
-        pytest.skip(f"{name} is not installed below .tools: make setup")
-    return found
+def binary(agent: str) -> Path:
+    installed = find(PACKAGES[agent], find_project().tools)
+    if installed is None:
+        pytest.skip(f"{agent} is not installed: make setup")
+    return installed.binary
 
 
 class Workplace:
@@ -80,7 +81,7 @@ def check_served(server: RehearsalServer) -> None:
 
 async def test_claude_code_plays_a_script(tmp_path: Path) -> None:
     place = Workplace(tmp_path)
-    argv: list[str | Path] = [binary("claude-code", "claude"), "-p", place.prompt, "--output-format", "stream-json"]
+    argv: list[str | Path] = [binary("claude"), "-p", place.prompt, "--output-format", "stream-json"]
     argv += ["--verbose", "--include-partial-messages", "--model", "rehearsal", "--permission-mode", "acceptEdits"]
     argv += ["--allowedTools", "Bash,Edit,Write,Read", "--add-dir", place.artifacts]
     async with rehearse(SCENARIO) as server:
@@ -107,7 +108,7 @@ async def test_claude_code_plays_a_script(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sandbox", ["read-only", "workspace-write"])
 async def test_codex_plays_a_script(tmp_path: Path, sandbox: str) -> None:
     place = Workplace(tmp_path)
-    argv: list[str | Path] = [binary("codex", "codex"), "exec", "--json", "--skip-git-repo-check"]
+    argv: list[str | Path] = [binary("codex"), "exec", "--json", "--skip-git-repo-check"]
     argv += ["--sandbox", sandbox, "-c", f"sandbox_workspace_write.writable_roots={json.dumps([str(tmp_path)])}"]
     async with rehearse(SCENARIO) as server:
         provider = f'name = "x"\nbase_url = "{server.base_url}/v1"\nwire_api = "responses"\nenv_key = "KEY"\n'

@@ -1,0 +1,127 @@
+"""The whole way: trials and their judging in one go, and the judging of trials that ran before."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swetrials.judges import JUDGES, Bench
+from swetrials.pipeline.benchmark import RunOptions, RunResult, Viewer, run_plan
+from swetrials.pipeline.judge_choice import JudgeChoice, open_judges
+from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_trials
+from swetrials.pipeline.workbench import UsageError, Workbench, sandbox_for
+from swetrials.providers.base import Check
+from swetrials.records.metrics import Metrics
+from swetrials.store.documents import LoadedDataset, load_dataset
+from swetrials.store.files import RecordError
+from swetrials.store.project import Project, find_project
+from swetrials.store.redaction import Redactor
+from swetrials.store.results import TrialFolder, state_of, trial_folders
+from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.space import private_root
+
+
+async def run_and_judge(
+    bench: Workbench,
+    options: RunOptions,
+    judges: Sequence[str],
+    choice: JudgeChoice,
+    viewer: Viewer,
+    observe: Callable[[Judged], None],
+) -> tuple[RunResult, list[Judged]]:
+    """Run a plan and let the named judges score what comes out.
+
+    Each judge is proved by a real call before anything is spent; one that is not installed is left out, and
+    the pre-flight says so.
+
+    Raises:
+        PreflightError: a check failed, a judge's among them; nothing was spent.
+        UsageError: a judge or its route is unknown, or another run is writing to the same results.
+    """
+    rehearsal = bench.config.provider == "rehearsal"
+    dataset = bench.plan.dataset
+    async with open_judges(judges, choice, bench.project, rehearsal=rehearsal, datasets=[dataset.path]) as opened:
+        absent: set[str] = set()
+
+        async def checks() -> list[Check]:
+            found = []
+            for judge in opened:
+                check = await judge.prove(bench.judging)
+                if check.status == "skipped":
+                    absent.add(judge.name)
+                found.append(check)
+            return found
+
+        async with bench.provider.open(bench.config) as hosting:
+            result = await run_plan(bench, hosting, options, viewer, checks)
+        words = await judge_trials(
+            result.folders,
+            [judge for judge in opened if judge.name not in absent],
+            bench.judging,
+            Datasets(dataset, bench.project.dataset),
+            overwrite=False,
+            repo=None,
+            observe=observe,
+        )
+    return result, words
+
+
+@dataclass(frozen=True)
+class JudgingRequest:
+    """What a person wants judged: a trial's folder or a tree of them, and how."""
+
+    folder: Path
+    recursive: bool = False
+    overwrite: bool = True
+    judges: tuple[str, ...] = tuple(JUDGES)
+    dataset: Path | None = None
+    repo: str | None = None
+    clone_root: Path | None = None
+
+
+async def judge_folders(
+    request: JudgingRequest, choice: JudgeChoice, observe: Callable[[Judged], None]
+) -> list[Judged]:
+    """Score trials that have run before; rehearsals are judged by the rehearsal server unless said otherwise.
+
+    Raises:
+        UsageError: there is nothing to judge, or a judge, its route or what it needs is not there.
+        DocumentError: the given dataset has faults.
+    """
+    folders = list(trial_folders(request.folder))
+    if not folders:
+        raise UsageError(f"{request.folder}: no trial with a metrics.json here")
+    if not request.recursive and folders != [TrialFolder(request.folder)]:
+        raise UsageError(f"{request.folder} holds {len(folders)} trials: add --recursive to judge them all")
+    project = find_project()
+    datasets = Datasets(load_dataset(request.dataset) if request.dataset else None, project.dataset)
+    bench = _judging_bench(request, project)
+    words: list[Judged] = []
+    for rehearsal, group in _by_kind(folders):
+        files = sorted({found.path for folder in group if (found := _dataset_of(datasets, folder)) is not None})
+        async with open_judges(request.judges, choice, project, rehearsal=rehearsal, datasets=files) as judges:
+            words += await judge_trials(
+                group, judges, bench, datasets, overwrite=request.overwrite, repo=request.repo, observe=observe
+            )
+    return words
+
+
+def _judging_bench(request: JudgingRequest, project: Project) -> Bench:
+    root = private_root(request.clone_root)
+    box = sandbox_for("auto", project, project.dataset, request.folder)
+    redactor = Redactor.from_environment(os.environ)
+    return Bench(Repositories(root / "mirrors"), root, redactor, box.bwrap, box.hidden, box.readable)
+
+
+def _by_kind(folders: Sequence[TrialFolder]) -> list[tuple[bool, list[TrialFolder]]]:
+    rehearsals = [f for f in folders if isinstance(m := state_of(f), Metrics) and m.trial.rehearsal]
+    real = [f for f in folders if f not in rehearsals]
+    return [(kind, group) for kind, group in ((True, rehearsals), (False, real)) if group]
+
+
+def _dataset_of(datasets: Datasets, folder: TrialFolder) -> LoadedDataset | None:
+    try:
+        return datasets.of(folder.metrics())
+    except (JudgingError, RecordError):
+        # Judging the trial says what is wrong with it; here it only brings no lines to rehearse.
+        return None

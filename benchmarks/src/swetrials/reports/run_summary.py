@@ -1,0 +1,21 @@
+"""A run's summary on disk: ``run-summary.json`` for programs, ``run-summary.md`` for people."""
+
+from pathlib import Path
+
+from swetrials.analysis.summary import read_trials, summarize
+from swetrials.records.summary import RunSummary
+from swetrials.reports.markdown import summary_markdown
+from swetrials.store.files import write_atomically, write_record
+
+
+def summarize_scope(scope: Path) -> RunSummary:
+    """Write both summaries into a scope folder and return what they say.
+
+    Raises:
+        SummaryError: there is no trial, or they do not belong together.
+        RecordError: a record cannot be read.
+    """
+    summary = summarize(read_trials(scope))
+    write_record(scope / "run-summary.json", summary)
+    write_atomically(scope / "run-summary.md", summary_markdown(summary))
+    return summary

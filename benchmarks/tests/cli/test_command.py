@@ -1,0 +1,157 @@
+"""The command line as a stranger meets it: help, bad input, exit codes."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.main import get_command
+
+from e2e.harness import Workplace
+from swetrials.cli.app import app
+from swetrials.cli.options import CONFIG_KEYS
+from swetrials.records.config import RunnerConfig
+
+GOOD = """schema_version: "1.0"
+name: one
+tasks:
+  - id: task-1
+    repo: repo
+    ref: main
+    complexity: low
+    problem_statement: Do it.
+"""
+
+
+def commands(group: object, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], object]:
+    found: dict[tuple[str, ...], object] = {}
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        if hasattr(command, "commands"):
+            found |= commands(command, (*path, name))
+        else:
+            found[(*path, name)] = command
+    return found
+
+
+@pytest.fixture
+def place(tmp_path: pathlib.Path) -> Workplace:
+    return Workplace(tmp_path)
+
+
+@pytest.mark.parametrize("command", commands(get_command(app)).values(), ids=lambda c: c.name)
+def test_every_command_shows_an_example(command: typer.core.TyperCommand) -> None:
+    assert (command.epilog or "").startswith("Example: swetrials ")
+    assert command.help
+
+
+def test_every_key_of_the_configuration_is_a_long_flag_and_nothing_else() -> None:
+    assert list(CONFIG_KEYS) == list(RunnerConfig.model_fields)
+
+
+def test_help_answers_at_once() -> None:
+    best = min(_help_seconds() for _ in range(4))
+    assert best < 0.3
+
+
+def _help_seconds() -> float:
+    # The process's own CPU time: what other tests do to the machine meanwhile is not the command's doing.
+    before = os.times()
+    subprocess.run([pathlib.Path(sys.executable).with_name("swetrials"), "--help"], check=True, capture_output=True)
+    after = os.times()
+    return after.children_user - before.children_user + after.children_system - before.children_system
+
+
+def test_a_known_error_is_a_line_and_no_traceback(place: Workplace) -> None:
+    done = place.run("run", "--dataset", "no-such-file.yaml")
+    assert done.returncode == 2
+    assert "no-such-file.yaml" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "field"),
+    [
+        ("id: task-1", "id: ../x", 4, "tasks[0].id"),
+        ("ref: main", "ref: --upload-pack=touch PWNED", 6, "tasks[0].ref"),
+        ("repo: repo", "repo: ext::sh -c id", 5, "tasks[0].repo"),
+        ("complexity: low", "complexity: hihg", 7, "tasks[0].complexity"),
+        ("complexity: low", "complexity: [low]", 7, "tasks[0].complexity"),
+    ],
+)
+@pytest.mark.parametrize("command", ["validate", "run"])
+def test_a_hostile_or_mistyped_dataset_is_named_by_file_line_and_field_and_nothing_runs(
+    place: Workplace, old: str, new: str, line: int, field: str, command: str
+) -> None:
+    file = place.root / "x.yaml"
+    file.write_text(GOOD.replace(old, new.replace("PWNED", str(place.root / "pwned"))))
+    words = ["dataset", "validate", str(file)] if command == "validate" else ["run", "--dataset", str(file)]
+    done = subprocess.run(
+        [str(pathlib.Path(sys.executable).with_name("swetrials")), *words,
+         *([] if command == "validate" else ["--output-dir", str(place.results), "--clone-dir", str(place.work)])],
+        env=place.environ(), capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    (message,) = done.stderr.strip().splitlines()
+    assert message.startswith(f"{file}:{line}: {field}: ")
+    assert not place.results.exists()
+    assert not place.work.exists()
+    assert not (place.root / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--agent", "cluade"], "agent: 'cluade' is not one of claude"),
+        (["run", "--provider", "moon"], "provider: 'moon' is not one of"),
+        (["run", "--tasks", "word-taly"], "did you mean 'word-tally'"),
+        (["run", "--skill", "swe9"], "swe3"),
+        (["run", "--max-turns", "0"], "--max-turns"),
+        (["run", "--permission-mode", "bypassPermissions"], "bypassPermissions"),
+        (["run", "--fault", "gremlins", "--skip-probe"], "status_429"),
+        (["run", "--provider", "endpoint"], "endpoint"),
+        (["run", "--no-such-flag"], "--no-such-flag"),
+        (["summarize", "--folder", "nowhere"], "nowhere"),
+        (["judge", "--folder", "nowhere"], "nowhere"),
+        (["stream", "nowhere.jsonl"], "nowhere.jsonl"),
+    ],
+)
+def test_bad_usage_says_what_is_wrong_and_exits_2(place: Workplace, words: list[str], said: str) -> None:
+    command, *rest = words
+    line = [str(pathlib.Path(sys.executable).with_name("swetrials")), command, *rest]
+    if command == "run":
+        line = place.words(command, *rest)
+    benchmarks = pathlib.Path(__file__).parents[2]
+    done = subprocess.run(
+        line, cwd=benchmarks, env=place.environ(), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_dry_run_shows_everything_and_does_nothing(place: Workplace) -> None:
+    place = Workplace(place.root, {"SWETRIALS_API_KEY": "key-0123456789"})
+    done = place.run("run", "--provider", "endpoint", "--endpoint", "http://127.0.0.1:9", "--model", "m-1", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "== word-tally" in done.stdout
+    assert "stream-json" in done.stdout
+    assert "ANTHROPIC_API_KEY=[redacted]" in done.stdout
+    assert "key-0123456789" not in done.stdout
+    assert "settings.json" in done.stdout
+    assert "ground_truth" not in done.stdout
+    assert not place.results.exists()
+
+
+def test_a_stream_is_read_from_anywhere(place: Workplace) -> None:
+    recorded = pathlib.Path(__file__).parents[1] / "conformance" / "claude" / "hangterm.jsonl"
+    words = [str(pathlib.Path(sys.executable).with_name("swetrials")), "stream", str(recorded), "--agent", "claude"]
+    done = subprocess.run(
+        [*words, "--json"], env=place.environ(), capture_output=True, text=True, check=True, timeout=60
+    )
+    assert '"kind": "unfinished"' in done.stdout
+    assert '"completeness": "lower_bound"' in done.stdout
+    readable = subprocess.run(words, env=place.environ(), capture_output=True, text=True, check=True, timeout=60)
+    assert readable.stdout.splitlines()[-1].startswith("unfinished, blame ambiguous")

@@ -1,0 +1,105 @@
+"""Running the real command as a person would: its own process, an empty HOME, the machine's certificates."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+
+from swetrials.agents.install import find
+from swetrials.agents.packages import PACKAGES
+from swetrials.records.metrics import Metrics
+from swetrials.store.project import find_project
+from swetrials.store.results import TrialFolder, trial_folders
+
+BENCHMARKS = Path(__file__).parents[2]
+QUICKSTART = BENCHMARKS / "dataset" / "quickstart.yaml"
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
+
+def needs_agent(name: str) -> pytest.MarkDecorator:
+    """Skip, saying why, where an agent CLI is not installed."""
+    missing = find(PACKAGES[name], find_project().tools) is None
+    return pytest.mark.skipif(missing, reason=f"{name} is not installed (swetrials agents install {name})")
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A person's corner of the machine: home, results, working folder."""
+
+    root: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        """The person's home."""
+        return self.root / "home"
+
+    @property
+    def results(self) -> Path:
+        """Root of the results tree."""
+        return self.root / "results"
+
+    @property
+    def work(self) -> Path:
+        """Mirrors, checkouts and homes of attempts."""
+        return self.root / "work"
+
+    @property
+    def scope(self) -> Path:
+        """Where the quickstart runs of Claude Code go."""
+        return self.results / "rehearsal" / "claude-code" / "swe3" / "quickstart"
+
+    def environ(self) -> dict[str, str]:
+        """Return the environment of a clean login."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", *_CERTIFICATES) if name in os.environ}
+        return {**kept, "HOME": str(self.home), **self.environment}
+
+    def words(self, *arguments: str | Path) -> list[str]:
+        """Return the command line of ``swetrials`` with this place's folders."""
+        command, *rest = map(str, arguments)
+        folders = ["--output-dir", str(self.results), "--clone-dir", str(self.work)]
+        return [
+            str(Path(sys.executable).with_name("swetrials")),
+            command,
+            *rest,
+            *(folders if command != "judge" else []),
+        ]
+
+    def run(self, *arguments: str | Path, timeout_seconds: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run ``swetrials`` to its end."""
+        return subprocess.run(
+            self.words(*arguments),
+            cwd=BENCHMARKS,
+            env=self.environ(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_seconds,
+            check=False,
+        )
+
+    def trial(self, name: str) -> TrialFolder:
+        """Return a quickstart trial's folder."""
+        return TrialFolder(self.scope / name)
+
+    def records(self) -> dict[str, Metrics]:
+        """Return every record of the results tree by the name of its folder."""
+        return {folder.path.name: folder.metrics() for folder in trial_folders(self.results)}
+
+
+def alive_with_mark(*attempt_ids: str) -> list[psutil.Process]:
+    """Return the processes that still carry one of these attempts' marks."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("ATTEMPT_ID") in attempt_ids and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
