@@ -36,7 +36,8 @@ class Delivery:
 
     async def _play(self, scope: Scope, send: Send) -> None:
         for frame in self.performance.frames:
-            await anyio.sleep(frame.output_tokens * self.performance.seconds_per_token)
+            if self.performance.seconds_per_token:
+                await anyio.sleep(frame.output_tokens * self.performance.seconds_per_token)
             if self.entry.status is None:
                 await self._start(send)
             await send({"type": "http.response.body", "body": frame.data, "more_body": True})
