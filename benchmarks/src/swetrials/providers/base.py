@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from swetrials.records.config import RunnerConfig
+from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageReport
 from swetrials.wire.route import Route
 
@@ -24,6 +25,26 @@ class Check:
     mend: str = ""
 
 
+class Telemetry(Protocol):
+    """The server's counters over one attempt."""
+
+    def block(self) -> VllmPrometheus | None:
+        """Return what was seen, once the watching has ended; ``None`` for a server that has no such counters."""
+
+
+class NoTelemetry:
+    """A server that shows no counters."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    def block(self) -> None:
+        """Return nothing."""
+
+
 class Hosting(Protocol):
     """A provider at work, between opening and closing."""
 
@@ -35,6 +56,13 @@ class Hosting(Protocol):
 
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return what the server itself counted for an attempt; ``None`` where it cannot tell them apart."""
+
+    def telemetry(self, *, single_tenant: bool) -> AbstractAsyncContextManager["Telemetry"]:
+        """Watch the server's own counters for as long as the block runs.
+
+        Args:
+            single_tenant: whether nothing else of ours uses the server meanwhile.
+        """
 
 
 class Provider(Protocol):

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from swetrials.providers.base import Check, ProviderError
+from swetrials.providers.base import Check, NoTelemetry, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
 from swetrials.wire.route import Route
@@ -90,3 +90,7 @@ class EndpointHosting:
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return ``None``: a foreign server does not tell attempts apart."""
         return None
+
+    def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
+        """Return nothing to watch: a foreign server shows no counters."""
+        return NoTelemetry()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from swetrials.providers.base import Check, ProviderError
+from swetrials.providers.base import Check, NoTelemetry, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
 from swetrials.store.documents import load_document
@@ -80,6 +80,10 @@ class RehearsalHosting:
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return what the server sent to this attempt."""
         return self._server.served(_key(attempt_id))
+
+    def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
+        """Return nothing to watch: ``served`` tells attempts apart already."""
+        return NoTelemetry()
 
 
 def _route(base_url: str, model: str, attempt_id: str) -> Route:

@@ -1,19 +1,31 @@
-"""The way to one model, as agents and providers both understand it."""
+"""The way to one model, as agents, providers and the meter all understand it."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import SecretStr
 
-Dialect = Literal["anthropic", "openai-chat", "openai-responses"]
-"""``anthropic``: POST /v1/messages. ``openai-chat``: /v1/chat/completions. ``openai-responses``: /v1/responses."""
+Dialect = Literal["anthropic", "bedrock", "openai-chat", "openai-responses"]
+"""``anthropic``: POST /v1/messages. ``bedrock``: POST /model/{id}/invoke[-with-response-stream], Anthropic bodies.
+``openai-chat``: POST /v1/chat/completions. ``openai-responses``: POST /v1/responses."""
+
+
+@dataclass(frozen=True)
+class AwsCredentials:
+    """Keys to sign a request to AWS with (SigV4)."""
+
+    access_key: str
+    secret_key: SecretStr
+    session_token: SecretStr | None = None
 
 
 @dataclass(frozen=True)
 class Route:
-    """Everything an agent needs to reach one model.
+    """Everything that is needed to reach one model.
 
     ``base_url`` is the origin (and path prefix) below which the dialect's own paths start: without ``/v1``.
+    ``api_key`` is empty where the endpoint wants none; on Bedrock it is the bearer token, and ``aws`` holds the
+    keys to sign with instead.
     """
 
     dialects: frozenset[Dialect]
@@ -22,3 +34,4 @@ class Route:
     model: str
     context_window: int | None = None
     region: str | None = None
+    aws: AwsCredentials | None = None

@@ -1,0 +1,45 @@
+"""``requests.jsonl``: one line for each API request that the meter saw pass, and what they come to."""
+
+from pydantic import Field
+
+from swetrials.records.base import Record
+from swetrials.records.usage import Usage, UsageReport
+
+
+class RequestRecord(Record):
+    """One request and its response, without their bodies. Times are seconds since the attempt began."""
+
+    number: int = Field(ge=1, description="in the order of their starts")
+    method: str
+    path: str
+    dialect: str | None = Field(description="None: not a call of a model")
+    started_seconds: float
+    first_byte_seconds: float | None = Field(None, description="first byte of the response's body")
+    ended_seconds: float
+    status: int | None = Field(None, description="None: no response came")
+    stream: bool = False
+    model_asked: str | None = None
+    model_served: str | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = Field(None, description="as the response tells it, made disjoint; None: it does not tell")
+    complete: bool = Field(False, description="the response came to its own end")
+    probe: bool = Field(False, description="a call for one token that an agent makes to look at its endpoint")
+    retry: bool = Field(False, description="the same body as a request that had failed")
+    request_bytes: int = 0
+    response_bytes: int = 0
+    error: str = ""
+
+
+class RequestsBlock(Record):
+    """What the requests of an attempt or a trial come to."""
+
+    count: int = 0
+    turns: int = Field(0, description="answered calls of a model, probes apart")
+    probes: int = 0
+    retries: int = 0
+    statuses: dict[str, int] = Field({}, description="requests by HTTP status; 'none' where no response came")
+    models_served: tuple[str, ...] = ()
+    api_seconds: float | None = Field(None, description="union of the requests' intervals")
+    waiting_seconds: float | None = Field(None, description="between a failed request and the next one")
+    first_token_seconds_median: float | None = None
+    usage: UsageReport = UsageReport()
