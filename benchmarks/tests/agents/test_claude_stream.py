@@ -75,6 +75,7 @@ def test_without_partial_messages_a_torn_stream_is_a_lower_bound() -> None:
         ("broken_sse", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
         ("refusal", OutcomeKind.REFUSED, Blame.MODEL),
         ("max_tokens", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
+        ("output_limit_vllm", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
         ("empty", OutcomeKind.EMPTY_SUCCESS, Blame.MODEL),
         ("hang_mid_stream", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
     ],

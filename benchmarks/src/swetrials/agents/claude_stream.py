@@ -44,8 +44,11 @@ _STOPS = {
 }
 
 
-_TOO_LONG = "output token maximum"
-# Without partial messages no stop reason shows that the responses were cut; this wording does.
+_API_ERRORS = {
+    "max_output_tokens": OutcomeKind.OUTPUT_LIMIT,
+    "rate_limit": OutcomeKind.RATE_LIMITED,
+    "authentication_failed": OutcomeKind.AUTH_FAILED,
+}
 
 
 class ClaudeReader:
@@ -161,8 +164,8 @@ class ClaudeReader:
         stop = text(line.get("stop_reason"))
         if line.get("is_error") and (kind := _STOPS.get(stop) or _STOPS.get(self._stop_reason)):
             return Outcome.of(kind, said)
-        if line.get("is_error") and _TOO_LONG in said:
-            return Outcome.of(OutcomeKind.OUTPUT_LIMIT, said)
+        if line.get("is_error") and (kind := _API_ERRORS.get(text(line.get("api_error")))):
+            return Outcome.of(kind, said)
         if self._refused:
             return Outcome.of(OutcomeKind.REFUSED, said)
         if line.get("is_error") or text(line.get("subtype")) not in {"", "success"}:
