@@ -43,7 +43,8 @@ def bind(port: int) -> socket.socket:
     Raises:
         OSError: the port is taken.
     """
-    listening = socket.socket()
+    # With the protocol spelt out, asyncio turns Nagle's algorithm off: else a response in pieces waits 40 ms.
+    listening = socket.socket(proto=socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((HOST, port))
