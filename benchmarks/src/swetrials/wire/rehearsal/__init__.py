@@ -1,4 +1,4 @@
-"""A scripted model that speaks the three API dialects, for rehearsals without a remote model."""
+"""A scripted model that speaks every API dialect, for rehearsals without a remote model."""
 
 from swetrials.wire.rehearsal.ledger import ServedRequest
 from swetrials.wire.rehearsal.scenario import Action, EditFile, Fault, FaultKind, Scenario, Script, Step, WriteFile

@@ -1,6 +1,7 @@
 """Anthropic Messages: ``POST /v1/messages``, as its public API reference and Claude Code 2.1 have it."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
@@ -8,7 +9,7 @@ from swetrials.records.usage import Usage
 from swetrials.wire import sse
 from swetrials.wire.rehearsal import tokens
 from swetrials.wire.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Tool, count_turns, unique
-from swetrials.wire.rehearsal.speaker import Frame, items, texts
+from swetrials.wire.rehearsal.speaker import Frame, Refusal, items, retry_after, texts
 from swetrials.wire.route import Dialect
 
 _ERROR_TYPES = {
@@ -20,10 +21,20 @@ _ERROR_TYPES = {
 }
 
 
+@dataclass(frozen=True)
+class Event:
+    """One event of a streamed message, and the output tokens that it carries."""
+
+    data: dict[str, object]
+    output_tokens: int = 0
+
+
 class AnthropicMessages:
     """The dialect of Claude Code."""
 
     dialect: Dialect = "anthropic"
+    stream_type = sse.MEDIA_TYPE
+    garbage = sse.GARBAGE
 
     def read(self, body: Mapping[str, Any]) -> Conversation:
         """Return what a request says."""
@@ -41,6 +52,7 @@ class AnthropicMessages:
                 Tool.from_schema(str(tool.get("name")), tool.get("input_schema")) for tool in items(body.get("tools"))
             ),
             prompt=tokens.marked_prompt(_parts(body, messages)),
+            max_tokens=limit if isinstance(limit := body.get("max_tokens"), int) else None,
         )
 
     def whole(self, reply: Reply) -> dict[str, object]:
@@ -50,26 +62,33 @@ class AnthropicMessages:
         return _message(reply, content, reply.stop.value, _usage(reply.usage))
 
     def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
-        """Return message_start, the content blocks, message_delta and message_stop."""
-        usage = _usage(reply.usage)
-        # The real service has sampled a token when it sends message_start, and says so.
-        at_start = {**usage, "output_tokens": min(1, reply.usage.output or 0)}
-        yield _frame("message_start", message=_message(reply, [], None, at_start))
-        yield _frame("ping")
-        if reply.text:
-            yield _frame("content_block_start", index=0, content_block={"type": "text", "text": ""})
-            for piece, size in tokens.pieces(reply.text, piece_tokens):
-                yield _frame("content_block_delta", size, index=0, delta={"type": "text_delta", "text": piece})
-            yield _frame("content_block_stop", index=0)
-        for index, call in enumerate(reply.calls, start=1 if reply.text else 0):
-            yield from _stream_call(call, index, piece_tokens)
-        stop = {"stop_reason": reply.stop.value, "stop_sequence": None}
-        yield _frame("message_delta", delta=stop, usage=usage)
-        yield _frame("message_stop")
+        """Return the message's events as server-sent events."""
+        for event in stream_events(reply, piece_tokens):
+            yield Frame(sse.frame(event.data, str(event.data["type"])), event.output_tokens)
 
-    def error(self, status: int, message: str) -> dict[str, object]:
+    def error(self, status: int, message: str) -> Refusal:
         """Return an error object."""
-        return {"type": "error", "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}}
+        error = {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}
+        return Refusal(status, {"type": "error", "error": error}, retry_after(status))
+
+
+def stream_events(reply: Reply, piece_tokens: int) -> Iterator[Event]:
+    """Return message_start, the content blocks, message_delta and message_stop."""
+    usage = _usage(reply.usage)
+    # The real service has sampled a token when it sends message_start, and says so.
+    at_start = {**usage, "output_tokens": min(1, reply.usage.output or 0)}
+    yield _event("message_start", message=_message(reply, [], None, at_start))
+    yield _event("ping")
+    if reply.text:
+        yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+        for piece, size in tokens.pieces(reply.text, piece_tokens):
+            yield _event("content_block_delta", size, index=0, delta={"type": "text_delta", "text": piece})
+        yield _event("content_block_stop", index=0)
+    for index, call in enumerate(reply.calls, start=1 if reply.text else 0):
+        yield from _stream_call(call, index, piece_tokens)
+    stop = {"stop_reason": reply.stop.value, "stop_sequence": None}
+    yield _event("message_delta", delta=stop, usage=usage)
+    yield _event("message_stop")
 
 
 def _parts(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[tokens.Part]:
@@ -83,12 +102,12 @@ def _parts(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[toke
     return parts
 
 
-def _stream_call(call: Call, index: int, piece_tokens: int) -> Iterator[Frame]:
-    yield _frame("content_block_start", tokens.count(call.name), index=index, content_block=_tool_use(call, {}))
+def _stream_call(call: Call, index: int, piece_tokens: int) -> Iterator[Event]:
+    yield _event("content_block_start", tokens.count(call.name), index=index, content_block=_tool_use(call, {}))
     for piece, size in tokens.pieces(call.json, piece_tokens):
         delta = {"type": "input_json_delta", "partial_json": piece}
-        yield _frame("content_block_delta", size, index=index, delta=delta)
-    yield _frame("content_block_stop", index=index)
+        yield _event("content_block_delta", size, index=index, delta=delta)
+    yield _event("content_block_stop", index=index)
 
 
 def _tool_use(call: Call, arguments: dict[str, object]) -> dict[str, object]:
@@ -124,5 +143,5 @@ def _usage(usage: Usage) -> dict[str, object]:
     }
 
 
-def _frame(event: str, output_tokens: int = 0, **data: object) -> Frame:
-    return Frame(sse.frame({"type": event, **data}, event), output_tokens)
+def _event(kind: str, output_tokens: int = 0, **data: object) -> Event:
+    return Event({"type": kind, **data}, output_tokens)

@@ -41,7 +41,8 @@ class Conversation:
     """What a request says: who is asked, what for, and how far the conversation is.
 
     ``turn`` is the number of model responses the request holds: the request asks for the one after them.
-    ``prompt`` holds the input buckets alone.
+    ``prompt`` holds the input buckets alone. ``max_tokens`` is the limit that the request sets on the output, in
+    the dialects of Anthropic's models.
     """
 
     model: str
@@ -51,6 +52,7 @@ class Conversation:
     tools: tuple[Tool, ...]
     prompt: Usage
     stream_usage: bool = True
+    max_tokens: int | None = None
 
 
 class Stop(StrEnum):

@@ -8,7 +8,6 @@ from enum import StrEnum
 import orjson
 
 from swetrials.records.usage import Usage
-from swetrials.wire import sse
 from swetrials.wire.rehearsal.conversation import Conversation, Reply, Stop
 from swetrials.wire.rehearsal.ledger import NOTHING
 from swetrials.wire.rehearsal.play import Cue
@@ -20,7 +19,6 @@ HTML_PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body>Sign
 PIECE_TOKENS = 32
 SLOW_SECONDS_PER_TOKEN = 1.0
 REFUSAL_TEXT = "I cannot help with that."
-_GARBAGE = b'data: {"type": "content_bl\xff\xfe<<garbage>>\n\n'
 _STATUSES = {
     FaultKind.STATUS_401: (401, "the API key is not valid (rehearsed)"),
     FaultKind.STATUS_429: (429, "too many requests (rehearsed)"),
@@ -83,8 +81,8 @@ def _is_due(fault: Fault, step: int | None) -> bool:
 
 def refuse(speaker: Speaker, status: int, message: str) -> Performance:
     """Return an error response in the dialect's own shape."""
-    headers = (("retry-after", "1"),) if status == 429 else ()
-    return Performance([Frame(orjson.dumps(speaker.error(status, message)))], NOTHING, status, headers=headers)
+    refusal = speaker.error(status, message)
+    return Performance([Frame(orjson.dumps(refusal.body))], NOTHING, refusal.status, headers=refusal.headers)
 
 
 def stage(kind: FaultKind | None, reply: Reply, conversation: Conversation, speaker: Speaker) -> Performance:
@@ -102,7 +100,7 @@ def stage(kind: FaultKind | None, reply: Reply, conversation: Conversation, spea
             slow = _sound(reply, conversation, speaker, piece_tokens=1)
             return replace(slow, seconds_per_token=SLOW_SECONDS_PER_TOKEN)
         case FaultKind.BROKEN_SSE | FaultKind.CUT | FaultKind.HANG_MID_STREAM:
-            return _break(kind, _sound(reply, conversation, speaker))
+            return _break(kind, _sound(reply, conversation, speaker), speaker.garbage)
         case None:
             return _sound(reply, conversation, speaker)
 
@@ -110,7 +108,7 @@ def stage(kind: FaultKind | None, reply: Reply, conversation: Conversation, spea
 def _sound(reply: Reply, conversation: Conversation, speaker: Speaker, piece_tokens: int = PIECE_TOKENS) -> Performance:
     if conversation.stream:
         frames = list(speaker.stream(reply, conversation, piece_tokens))
-        return Performance(frames, reply.usage, media_type=sse.MEDIA_TYPE)
+        return Performance(frames, reply.usage, media_type=speaker.stream_type)
     body = orjson.dumps(speaker.whole(reply))
     # Two frames, so that a response that is not streamed has a middle to break off in, too.
     middle = len(body) // 2
@@ -127,9 +125,9 @@ def _spoil(kind: FaultKind, reply: Reply) -> Reply:
     return replace(reply, text=text[: max(1, len(text) // 2)], calls=(), stop=Stop.MAX_TOKENS)
 
 
-def _break(kind: FaultKind, sound: Performance) -> Performance:
+def _break(kind: FaultKind, sound: Performance, garbage: bytes) -> Performance:
     """Return a response that breaks off in its middle."""
     half = sound.frames[: max(1, len(sound.frames) // 2)]
     if kind is FaultKind.BROKEN_SSE:
-        return replace(sound, frames=[*half, Frame(_GARBAGE)], ending=Ending.BREAK_OFF)
+        return replace(sound, frames=[*half, Frame(garbage)], ending=Ending.BREAK_OFF)
     return replace(sound, frames=half, ending=Ending.CUT if kind is FaultKind.CUT else Ending.HANG)

@@ -23,6 +23,12 @@ class ServedRequest:
     script: str | None
     step: int | None
     complete: bool
+    max_tokens: int | None = None
+
+    @property
+    def probe(self) -> bool:
+        """Whether the request only looks whether the model is there: Claude Code asks for one token, on Bedrock."""
+        return self.max_tokens == 1
 
 
 @dataclass
@@ -34,6 +40,7 @@ class Entry:
     dialect: Dialect
     model: str = ""
     stream: bool = False
+    max_tokens: int | None = None
     script: str | None = None
     step: int | None = None
     bill: Usage = NOTHING
@@ -79,6 +86,7 @@ class Entry:
             script=self.script,
             step=self.step,
             complete=self.complete,
+            max_tokens=self.max_tokens,
         )
 
 

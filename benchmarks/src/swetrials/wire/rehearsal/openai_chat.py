@@ -18,8 +18,8 @@ from swetrials.wire.rehearsal.conversation import (
     count_turns,
     unique,
 )
-from swetrials.wire.rehearsal.openai_errors import error_body
-from swetrials.wire.rehearsal.speaker import Frame, items, texts
+from swetrials.wire.rehearsal.openai_errors import refusal
+from swetrials.wire.rehearsal.speaker import Frame, Refusal, items, texts
 from swetrials.wire.route import Dialect
 
 _FINISH = {
@@ -34,6 +34,8 @@ class OpenAIChat:
     """The dialect of most agents and of most self-hosted servers."""
 
     dialect: Dialect = "openai-chat"
+    stream_type = sse.MEDIA_TYPE
+    garbage = sse.GARBAGE
 
     def read(self, body: Mapping[str, Any]) -> Conversation:
         """Return what a request says."""
@@ -86,9 +88,9 @@ class OpenAIChat:
             yield Frame(sse.frame({**head, "choices": [], "usage": _usage(reply.usage)}))
         yield Frame(sse.DONE)
 
-    def error(self, status: int, message: str) -> dict[str, object]:
+    def error(self, status: int, message: str) -> Refusal:
         """Return an error object."""
-        return error_body(status, message)
+        return refusal(status, message)
 
 
 def _tool_call(call: Call, arguments: str) -> dict[str, object]:

@@ -1,4 +1,6 @@
-"""The error body that both OpenAI dialects share."""
+"""The error response that both OpenAI dialects share."""
+
+from swetrials.wire.rehearsal.speaker import Refusal, retry_after
 
 _TYPES = {
     400: ("invalid_request_error", "invalid_request"),
@@ -8,7 +10,8 @@ _TYPES = {
 }
 
 
-def error_body(status: int, message: str) -> dict[str, object]:
+def refusal(status: int, message: str) -> Refusal:
     """Return an error object."""
     kind, code = _TYPES.get(status, ("server_error", "server_error"))
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+    error = {"message": message, "type": kind, "param": None, "code": code}
+    return Refusal(status, {"error": error}, retry_after(status))

@@ -9,8 +9,8 @@ from swetrials.records.usage import Usage
 from swetrials.wire import sse
 from swetrials.wire.rehearsal import tokens
 from swetrials.wire.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Stop, Tool, count_turns, unique
-from swetrials.wire.rehearsal.openai_errors import error_body
-from swetrials.wire.rehearsal.speaker import Frame, items, texts
+from swetrials.wire.rehearsal.openai_errors import refusal
+from swetrials.wire.rehearsal.speaker import Frame, Refusal, items, texts
 from swetrials.wire.route import Dialect
 
 _INCOMPLETE = {Stop.MAX_TOKENS: "max_output_tokens", Stop.REFUSAL: "content_filter"}
@@ -20,6 +20,8 @@ class OpenAIResponses:
     """The dialect of Codex."""
 
     dialect: Dialect = "openai-responses"
+    stream_type = sse.MEDIA_TYPE
+    garbage = sse.GARBAGE
 
     def read(self, body: Mapping[str, Any]) -> Conversation:
         """Return what a request says."""
@@ -53,9 +55,9 @@ class OpenAIResponses:
         for number, (event, size, data) in enumerate(_events(reply, piece_tokens)):
             yield Frame(sse.frame({"type": event, "sequence_number": number, **data}, event), size)
 
-    def error(self, status: int, message: str) -> dict[str, object]:
+    def error(self, status: int, message: str) -> Refusal:
         """Return an error object."""
-        return error_body(status, message)
+        return refusal(status, message)
 
 
 Named = tuple[str, int, dict[str, object]]

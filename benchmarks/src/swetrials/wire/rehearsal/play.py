@@ -10,6 +10,8 @@ from swetrials.wire.rehearsal.scenario import Action, Fault, Scenario, Script, S
 
 UNSCRIPTED = "Ready. No script of this rehearsal fits the conversation."
 CLOSING = "That is all; the script ends here."
+PROBED = "Yes"
+"""The one token that a request with room for one token gets."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ def find_cue(scenario: Scenario, conversation: Conversation) -> Cue:
 
 def perform(cue: Cue, conversation: Conversation) -> Reply:
     """Return the response that the script has at a place, carried out with the tools the agent offers."""
+    if conversation.max_tokens == 1:
+        return Reply(conversation.model, conversation.prompt, PROBED, stop=Stop.MAX_TOKENS)
     if cue.script is None or cue.step is None:
         return _say(UNSCRIPTED, conversation)
     if cue.step >= len(cue.script.steps):

@@ -13,7 +13,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from swetrials.records.usage import UsageReport
+from swetrials.wire.rehearsal.access import AccessDenied, Guard, anyone, credential
 from swetrials.wire.rehearsal.anthropic import AnthropicMessages
+from swetrials.wire.rehearsal.bedrock import InvokeModel
+from swetrials.wire.rehearsal.bedrock_converse import Converse
 from swetrials.wire.rehearsal.conversation import BadRequest
 from swetrials.wire.rehearsal.delivery import Delivery
 from swetrials.wire.rehearsal.faults import UNHEARD, FaultCounter, Performance, refuse, stage
@@ -29,16 +32,17 @@ _SINCE = ("2026-01-01T00:00:00Z", 1_767_225_600)
 
 
 class RehearsalServer:
-    """A scripted model behind the three dialects.
+    """A scripted model behind every dialect.
 
     Which step comes next is told from each request alone, so retries, reconnects and proxies do no harm. Any
-    API key and any model name are served; what is served is kept per key.
+    model name is served, and any API key unless there is a guard; what is served is kept per key.
     """
 
-    def __init__(self, scenario: Scenario, model: str, context_window: int) -> None:
+    def __init__(self, scenario: Scenario, model: str, context_window: int, guard: Guard) -> None:
         self._scenario = scenario
         self._model = model
         self._context_window = context_window
+        self._guard = guard
         self._faults = FaultCounter()
         self._ledger = Ledger()
         self._listener = Listener(self._application())
@@ -55,7 +59,10 @@ class RehearsalServer:
         return self._ledger.requests
 
     def served(self, api_key: str) -> UsageReport:
-        """Return what was really sent to one API key; ``requests`` counts the failed ones, too."""
+        """Return what was really sent to one API key; ``requests`` counts the failed ones, too.
+
+        On Bedrock the key is the bearer token, or the id of the access key that signed.
+        """
         return self._ledger.report(api_key)
 
     @asynccontextmanager
@@ -77,26 +84,35 @@ class RehearsalServer:
                 self._listener.should_exit = True
 
     def _application(self) -> ASGIApp:
-        speakers: dict[str, Speaker] = {
-            "/v1/messages": AnthropicMessages(),
-            "/v1/chat/completions": OpenAIChat(),
-            "/v1/responses": OpenAIResponses(),
+        calls: dict[str, Callable[[Request], Speaker]] = {
+            "/v1/messages": lambda _: AnthropicMessages(),
+            "/v1/chat/completions": lambda _: OpenAIChat(),
+            "/v1/responses": lambda _: OpenAIResponses(),
+            "/model/{model:path}/invoke": lambda call: InvokeModel(_model(call), streaming=False),
+            "/model/{model:path}/invoke-with-response-stream": lambda call: InvokeModel(_model(call), streaming=True),
+            "/model/{model:path}/converse": lambda call: Converse(_model(call), streaming=False),
+            "/model/{model:path}/converse-stream": lambda call: Converse(_model(call), streaming=True),
         }
         return Starlette(
             routes=[
-                *(Route(path, self._answering(speaker), methods=["POST"]) for path, speaker in speakers.items()),
+                *(Route(path, self._answering(speaker), methods=["POST"]) for path, speaker in calls.items()),
                 Route("/v1/messages/count_tokens", _count_tokens, methods=["POST"]),
                 Route("/v1/models", self._models),
                 Route("/health", _health),
             ]
         )
 
-    def _answering(self, speaker: Speaker) -> Callable[[Request], Awaitable[Delivery]]:
+    def _answering(self, speaker_for: Callable[[Request], Speaker]) -> Callable[[Request], Awaitable[Delivery]]:
         async def answer(request: Request) -> Delivery:
-            entry = Entry(_api_key(request), request.url.path, speaker.dialect)
+            speaker = speaker_for(request)
+            entry = Entry(credential(request), request.url.path, speaker.dialect)
             self._ledger.add(entry)
             try:
-                performance = self._prepare(_body(await request.body()), speaker, entry)
+                data = await request.body()
+                self._guard(request, data)
+                performance = self._prepare(_body(data), speaker, entry)
+            except AccessDenied as error:
+                performance = refuse(speaker, 401, str(error))
             except BadRequest as error:
                 performance = refuse(speaker, 400, str(error))
             except ClientDisconnect:
@@ -109,7 +125,7 @@ class RehearsalServer:
     def _prepare(self, body: dict[str, Any], speaker: Speaker, entry: Entry) -> Performance:
         conversation = speaker.read(body)
         cue = find_cue(self._scenario, conversation)
-        entry.model, entry.stream = conversation.model, conversation.stream
+        entry.model, entry.stream, entry.max_tokens = conversation.model, conversation.stream, conversation.max_tokens
         entry.script, entry.step = cue.script.when if cue.script else None, cue.step
         fault = self._faults.strike(entry.api_key, cue)
         return stage(fault, perform(cue, conversation), conversation, speaker)
@@ -133,7 +149,11 @@ class RehearsalServer:
 
 @asynccontextmanager
 async def rehearse(
-    scenario: Scenario, port: int = 0, model: str = "rehearsal", context_window: int = 200_000
+    scenario: Scenario,
+    port: int = 0,
+    model: str = "rehearsal",
+    context_window: int = 200_000,
+    guard: Guard = anyone,
 ) -> AsyncIterator[RehearsalServer]:
     """Serve a scenario on loopback for as long as the context lasts.
 
@@ -142,11 +162,12 @@ async def rehearse(
         port: where to listen; 0 takes any free port.
         model: the id that ``/v1/models`` lists; requests may name any.
         context_window: the tokens that ``/v1/models`` gives as ``max_model_len``.
+        guard: refuses the requests whose credentials are not good.
 
     Raises:
         OSError: the port is taken.
     """
-    server = RehearsalServer(scenario, model, context_window)
+    server = RehearsalServer(scenario, model, context_window, guard)
     async with server._running(port):
         yield server
 
@@ -156,7 +177,7 @@ async def _count_tokens(request: Request) -> JSONResponse:
     try:
         conversation = speaker.read(_body(await request.body()))
     except BadRequest as error:
-        return JSONResponse(speaker.error(400, str(error)), 400)
+        return JSONResponse(speaker.error(400, str(error)).body, 400)
     return JSONResponse({"input_tokens": conversation.prompt.total})
 
 
@@ -164,9 +185,9 @@ async def _health(request: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-def _api_key(request: Request) -> str:
-    key = request.headers.get("x-api-key")
-    return key if key is not None else request.headers.get("authorization", "").removeprefix("Bearer ")
+def _model(call: Request) -> str:
+    """Return the model that a path names; an ARN's slash and a hint's brackets are percent-encoded there."""
+    return str(call.path_params["model"])
 
 
 def _body(data: bytes) -> dict[str, Any]:

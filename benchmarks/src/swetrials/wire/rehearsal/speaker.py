@@ -16,10 +16,29 @@ class Frame:
     output_tokens: int = 0
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """An error response. Its status may be another than the one asked for: not every dialect has them all."""
+
+    status: int
+    body: Mapping[str, object]
+    headers: tuple[tuple[str, str], ...] = ()
+
+
 class Speaker(Protocol):
     """One dialect. A stream's frames carry together exactly the output tokens of the reply's usage."""
 
-    dialect: Dialect
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect's name."""
+
+    @property
+    def stream_type(self) -> str:
+        """Media type of a streamed response."""
+
+    @property
+    def garbage(self) -> bytes:
+        """What no client can make sense of in the middle of a stream."""
 
     def read(self, body: Mapping[str, Any]) -> Conversation:
         """Return what a request says.
@@ -34,8 +53,13 @@ class Speaker(Protocol):
     def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
         """Return the events of a streamed response, its text in pieces of about ``piece_tokens``."""
 
-    def error(self, status: int, message: str) -> dict[str, object]:
-        """Return the body of an error response."""
+    def error(self, status: int, message: str) -> Refusal:
+        """Return an error response."""
+
+
+def retry_after(status: int) -> tuple[tuple[str, str], ...]:
+    """Return the headers with which Anthropic's and OpenAI's APIs put a client off."""
+    return (("retry-after", "1"),) if status == 429 else ()
 
 
 def items(value: object) -> list[dict[str, Any]]:
