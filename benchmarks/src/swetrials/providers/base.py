@@ -17,12 +17,16 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the pre-flight: what was looked at, what was found, and the command that mends it."""
+    """One line of the pre-flight: what was looked at, what was found, and the command that mends it.
+
+    ``asks`` marks a warning that wants a person's yes (``--yes``) before anything is spent.
+    """
 
     name: str
     status: Literal["ok", "warning", "failed", "skipped"]
     detail: str
     mend: str = ""
+    asks: bool = False
 
 
 class Telemetry(Protocol):

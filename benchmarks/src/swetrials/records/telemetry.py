@@ -6,7 +6,10 @@ from swetrials.records.base import Record
 
 
 class HistogramWindow(Record):
-    """What a histogram took in during the window; quantiles are interpolated inside their bucket."""
+    """What a histogram took in during the window, in its own unit.
+
+    Quantiles are interpolated inside their bucket; above the last finite bound they are that bound.
+    """
 
     count: float
     sum: float
@@ -16,7 +19,7 @@ class HistogramWindow(Record):
 
 
 class GaugeWindow(Record):
-    """What a gauge read during the window."""
+    """What a gauge read during the window; each engine of a server is a reading of its own."""
 
     samples: int
     min: float
@@ -25,13 +28,22 @@ class GaugeWindow(Record):
 
 
 class VllmPrometheus(Record):
-    """The whole ``vllm:`` surface of ``/metrics`` over one trial."""
+    """The whole ``vllm:`` surface of ``/metrics`` over one trial.
+
+    Series are known by their name and the labels that say what is counted, as in
+    ``vllm:request_success_total{finished_reason="stop"}``: labels ``engine`` and ``model_name`` are added up.
+    """
 
     available: bool
     single_tenant: bool = Field(True, description="False: other trials used the server at the same time")
     note: str = ""
-    window_seconds: float | None = None
-    counters: dict[str, float] = Field({}, description="by name and labels: increase over the window")
+    window_seconds: float | None = Field(None, description="from the first scrape to the last")
+    scrapes: int = 0
+    restarts: int = Field(0, description="server restarts in the window; with any, increases are lower bounds")
+    counters: dict[str, float] = Field({}, description="increase over the window")
     histograms: dict[str, HistogramWindow] = {}
     gauges: dict[str, GaugeWindow] = {}
-    derived: dict[str, float | None] = Field({}, description="prefix_cache_hit_rate and the like")
+    facts: dict[str, dict[str, str]] = Field({}, description="what the server states about itself: cache_config_info")
+    derived: dict[str, float | None] = Field(
+        {}, description="prefix_cache_hit_rate, tokens per second, mean seconds; null: nothing was counted"
+    )
