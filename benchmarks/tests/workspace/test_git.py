@@ -33,7 +33,13 @@ def test_a_missing_git_is_said(tmp_path: Path) -> None:
 def test_transports_that_run_commands_are_refused(tmp_path: Path) -> None:
     pwned = tmp_path / "pwned"
     with pytest.raises(GitError, match="transport 'ext' not allowed"):
-        run_git("ls-remote", "--", f"ext::touch {pwned}", purpose="look", environment=users_environment())
+        run_git(
+            "ls-remote",
+            "--",
+            f"ext::touch {pwned}",
+            purpose="look",
+            environment=users_environment() | {"GIT_CONFIG_PARAMETERS": "'protocol.ext.allow'='always'"},
+        )
     assert not pwned.exists()
 
 

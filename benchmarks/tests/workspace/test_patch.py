@@ -104,6 +104,12 @@ def _link_becomes_file(folder: Path) -> None:
     (folder / "link").write_text("src/main.py")
 
 
+def _link_moves_into_a_folder_of_its_name(folder: Path) -> None:
+    (folder / "link").rename(folder / "moved")
+    (folder / "link").mkdir()
+    (folder / "moved").rename(folder / "link" / "inside")
+
+
 EDITS = {
     "nothing": lambda folder: None,
     "a changed file": _write("src/main.py", b"".join(b"line %d\n" % n for n in range(1, 61))),
@@ -125,6 +131,7 @@ EDITS = {
     "a new link to nowhere": lambda folder: (folder / "dead").symlink_to("/no where/\n"),
     "a link that points elsewhere": lambda folder: ((folder / "link").unlink(), (folder / "link").symlink_to("empty")),
     "a link becomes a file": _link_becomes_file,
+    "a link moves into a folder of its name": _link_moves_into_a_folder_of_its_name,
     "a file and a folder swap": _swap_file_and_folder,
     "a folder becomes a link": _folder_becomes_link,
     "a rename with a change": lambda folder: (
@@ -312,9 +319,15 @@ def test_submodules_are_no_part_of_a_patch(tmp_path: Path, what: str) -> None:
     elif what == "cloned into":
         git(work_tree, "clone", "--quiet", str(inner), "sub")
         (work_tree / "sub" / "mine").write_text("x\n")
+        # git would start another git in there, and that one the filter.
+        (work_tree / "sub" / "a").write_text("b\n")
+        (work_tree / "sub" / ".gitattributes").write_text("a filter=evil\n")
+        with (work_tree / "sub" / ".git" / "config").open("a") as config:
+            config.write(f'[filter "evil"]\n\tclean = "touch {tmp_path}/pwned; cat"\n')
     elif what == "removed":
         (work_tree / "sub").rmdir()
     patch = bench.patch(work_tree)
+    assert not (tmp_path / "pwned").exists()
     assert b"Subproject" not in patch
     assert tree(bench.applied(patch)) == tree(work_tree)
 

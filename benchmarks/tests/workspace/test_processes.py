@@ -111,7 +111,7 @@ def test_the_program_leads_a_session_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (("nonsuch-program",), "cannot start nonsuch-program: No such file or directory"),
+        (("/nonsuch/program",), "cannot start /nonsuch/program: No such file or directory"),
         (("/",), "cannot start /: Permission denied"),
         (("echo", "a\0b"), "cannot start echo: embedded null byte"),
     ],

@@ -60,10 +60,11 @@ def test_every_kind_of_address_and_ref(form: str, source: Source, repositories: 
         git(source.path, "bundle", "create", "--quiet", address, "--all")
     elif form == "shallow":
         address = str(tmp_path / "shallow")
+        commit_all(source.path, "three")
         git(tmp_path, "clone", "--quiet", "--depth=1", "--no-single-branch", source.path.as_uri(), address)
         git(Path(address), "branch", "topic/old", "origin/topic/old")
 
-    assert repositories.resolve(address, "main") == source.second
+    assert repositories.resolve(address, "main") == git(source.path, "rev-parse", "main")
     for ref in ("light", "v1.0", "topic/old", source.first, source.first[:10]):
         assert repositories.resolve(address, ref) == source.first, ref
     checkout = tmp_path / "checkout"

@@ -39,8 +39,13 @@ def make_patch(repositories: Repositories, repo: str, commit: str, work_tree: Pa
         work_tree: the checkout as the agent left it.
 
     Raises:
-        PatchError: a file cannot be read, or the patch would exceed ``LARGEST_PATCH_BYTES``.
+        PatchError: a file cannot be read, the patch would exceed ``LARGEST_PATCH_BYTES``, or the work tree is no
+            folder (a link in its place could lead anywhere).
     """
+    if work_tree.is_symlink() or not work_tree.is_dir():
+        raise PatchError(
+            f"cannot compare {work_tree.name} with the commit: the agent has put something else in its place"
+        )
     with _own_index(work_tree, repositories.objects(repo)) as index:
         try:
             index.read(commit)
@@ -120,7 +125,8 @@ class _Index:
                 "--cached",
                 "--binary",
                 "--full-index",
-                "--find-renames",
+                # As a rename, a file that moves into a folder of its own former name does not apply.
+                "--no-renames",
                 "--no-color",
                 "--no-ext-diff",
                 "--no-textconv",
