@@ -1,7 +1,9 @@
 """One go of an agent at a trial: a fresh checkout, a private home, a process group, and what came of it."""
 
+import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +27,7 @@ from swetrials.trials.plan import Trial, prompt_for
 from swetrials.trials.verdict import decide
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.git import GitError
+from swetrials.workspace.leavings import open_left
 from swetrials.workspace.patch import apply_patch, make_patch
 from swetrials.workspace.processes import Command, Ended, Limits, run_group
 from swetrials.workspace.repositories import Repositories
@@ -33,6 +36,7 @@ from swetrials.workspace.space import Space, attempt_space
 
 _PATCH = "patch.diff"
 _LARGEST_ARTIFACT_BYTES = 20_000_000
+_LARGEST_STDERR_BYTES = 5_000_000
 _STDERR_TAIL_BYTES = 4_000
 _GRACE_SECONDS = 5.0
 
@@ -117,7 +121,8 @@ async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Wa
     """Run an agent once, gather what it leaves, and add it to the trial's ledger.
 
     The attempt's stream and standard error go to the trial's folder as they come. Whatever becomes of the
-    agent is the record's outcome. A cancelled attempt is in the ledger too when the cancellation goes on.
+    agent is the record's outcome. An attempt that was cancelled, or that the disk could not follow, is in the ledger
+    too when the exception goes on: its tokens were spent.
 
     Raises:
         GitError: the checkout cannot be made.
@@ -132,7 +137,7 @@ async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Wa
         started = datetime.now(UTC)
         try:
             ended = await _drive(going, watch)
-        except anyio.get_cancelled_exc_class():
+        except (OSError, anyio.get_cancelled_exc_class()):
             now = datetime.now(UTC)
             ended = Ended(None, "cancelled", (now - started).total_seconds(), 0, started, now)
             with anyio.CancelScope(shield=True):
@@ -197,8 +202,10 @@ async def _drive(going: _Going, watch: Watch) -> Ended:
     with StreamLog(log_file, crew.redactor) as log:
 
         def on_output(data: bytes) -> bool:
-            log.write(data)
-            tally.add(reader.feed(data))
+            try:
+                log.write(data)
+            finally:  # what the disk cannot take was spent all the same
+                tally.add(reader.feed(data))
             watch(tally)
             return tally.end is not None
 
@@ -250,21 +257,25 @@ def _gather(going: _Going, ended: Ended) -> Attempt:
 
 
 def _keep_stderr(going: _Going) -> str:
-    path = going.space.root / "stderr.log"
-    said = going.crew.redactor.bytes(path.read_bytes() if path.exists() else b"")
-    write_atomically(going.order.trial.folder.attempt_folder(going.order.number) / "stderr.log", said)
+    said = b""
+    if (file := open_left(going.space.root, "stderr.log")) is not None:
+        with file:
+            file.seek(-min(_LARGEST_STDERR_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            said = going.crew.redactor.bytes(file.read())
+    with suppress(OSError):  # on a full disk the attempt's record is what has to survive
+        write_atomically(going.order.trial.folder.attempt_folder(going.order.number) / "stderr.log", said)
     return said[-_STDERR_TAIL_BYTES:].decode(errors="replace").strip()
 
 
 def _artifacts(crew: Crew, space: Space, findings: list[Finding]) -> dict[str, bytes]:
     artifacts: dict[str, bytes] = {}
     for name in EXPECTED_ARTIFACTS:
-        path = space.artifacts / name
-        # A link could point at any file of the machine; what it names was not written by the agent.
-        if name == _PATCH or path.is_symlink() or not path.is_file():
+        if name == _PATCH or (file := open_left(space.artifacts, name)) is None:
             continue
-        data = path.read_bytes()[:_LARGEST_ARTIFACT_BYTES]
-        if path.stat().st_size > _LARGEST_ARTIFACT_BYTES:
+        with file:
+            data = file.read(_LARGEST_ARTIFACT_BYTES)
+            cut = bool(file.read(1))
+        if cut:
             message = f"{name} is cut at {_LARGEST_ARTIFACT_BYTES} bytes"
             findings.append(Finding(code="artifact_cut", severity="warning", message=message))
         if data.strip():

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -41,15 +42,15 @@ Observer = Callable[[Progress], None]
 async def run_trial(
     crew: Crew, dataset: LoadedDataset, trial: Trial, planned_at: datetime, observe: Observer
 ) -> Metrics:
-    """Run one trial and return its record, which is on disk by then.
+    """Run one trial and return its record, which is on disk by then, unless the disk refuses it.
 
     A record that says ``interrupted`` is written first, so that even a killed harness leaves one; the final
     record replaces it in one step, after every other file of the trial is in place.
     """
     ledger = Ledger(crew, dataset, trial, planned_at, datetime.now(UTC))
-    write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
-    observe(Progress(trial, "checkout"))
     try:
+        write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
+        observe(Progress(trial, "checkout"))
         await _attempts(ledger, observe)
     except (GitError, LaunchError, OSError) as error:
         ledger.failure = _environment_failure(error)
@@ -89,12 +90,15 @@ def _environment_failure(error: Exception) -> Outcome:
 
 
 def _finish(ledger: Ledger, observe: Observer) -> Metrics:
-    folder = ledger.trial.folder
-    if ledger.attempts:
-        for name, data in ledger.attempts[-1].artifacts.items():
-            write_atomically(folder.path / name, data)
-    metrics = record_of(ledger, ended=datetime.now(UTC))
-    write_record(folder.metrics_file, metrics)
+    ended = datetime.now(UTC)
+    try:
+        metrics = _written(ledger, ended)
+    except OSError as error:
+        # Nothing more can be kept, but the other trials go on, and the caller hears of this one.
+        ledger.failure = _environment_failure(error)
+        metrics = record_of(ledger, ended)
+        with suppress(OSError):
+            write_record(ledger.trial.folder.metrics_file, metrics)
     observe(
         Progress(
             ledger.trial,
@@ -105,4 +109,14 @@ def _finish(ledger: Ledger, observe: Observer) -> Metrics:
             metrics.outcome,
         )
     )
+    return metrics
+
+
+def _written(ledger: Ledger, ended: datetime) -> Metrics:
+    folder = ledger.trial.folder
+    if ledger.attempts:
+        for name, data in ledger.attempts[-1].artifacts.items():
+            write_atomically(folder.path / name, data)
+    metrics = record_of(ledger, ended)
+    write_record(folder.metrics_file, metrics)
     return metrics

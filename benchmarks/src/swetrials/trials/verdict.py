@@ -30,7 +30,7 @@ def decide(
         return _without_a_last_word(tally, ended, stderr_tail)
     if tally.end.outcome.kind is not OutcomeKind.COMPLETED:
         return tally.end.outcome
-    if served is not None and not served.requests:
+    if served is not None and served.requests == 0:
         return Outcome.of(OutcomeKind.ROUTE_NOT_USED, "the agent reports success, yet no request reached the endpoint")
     missing = [name for name in EXPECTED_ARTIFACTS if name not in produced]
     if missing:

@@ -1,0 +1,166 @@
+"""A stand-in for an agent CLI: a shell script behind the same seam, that prints what Claude Code once printed.
+
+Everything else about a trial is real: git, the process group, the files, the route.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import orjson
+
+from swetrials.agents.base import Job, Launch, StreamReader
+from swetrials.agents.claude_stream import ClaudeReader
+from swetrials.agents.install import Installed, Package
+from swetrials.providers.base import Hosting
+from swetrials.providers.endpoint import Endpoint
+from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import Metrics
+from swetrials.store.documents import LoadedDataset, load_dataset
+from swetrials.store.redaction import Redactor
+from swetrials.trials.attempt import Crew, Sandbox
+from swetrials.trials.plan import Plan, plan_run
+from swetrials.trials.trial import Observer, run_trial
+from swetrials.wire.route import Dialect
+from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.space import private_root
+from workspace.sources import commit_all, git, new_repository
+
+RECORDED = Path(__file__).parents[1] / "conformance" / "claude"
+SECRET = "sk-secret-123"
+
+DESIGN = 'for name in github-issue lld review testing; do echo "# $name" > "$ARTIFACTS/$name.md"; done\n'
+IMPLEMENTED = 'echo "# done" > "$ARTIFACTS/implementation.md"\necho changed >> greeting.txt\n'
+SAID = 'cat "$RECORDED/ok.jsonl"\n'
+WHOLE = DESIGN + IMPLEMENTED + SAID
+"""What a good agent does: the documents, the change, and a stream that ends in a result."""
+
+
+class StandIn:
+    """An agent whose program is a shell script. It runs in the checkout, with ``ARTIFACTS`` and ``RECORDED`` set."""
+
+    name = "stand-in"
+    folder = "stand-in"
+    dialects: frozenset[Dialect] = frozenset({"anthropic"})
+    package = Package("stand-in", "stand-in", "1.0", "sh", None)
+
+    def __init__(self, scripts: Mapping[str, str]) -> None:
+        """Take a script per text that the prompt holds; the first that fits is run."""
+        self._scripts = scripts
+
+    def launch(self, binary: Path, job: Job) -> Launch:
+        script = next(script for text, script in self._scripts.items() if text in job.prompt)
+        environment = {"ARTIFACTS": str(job.artifacts), "RECORDED": str(RECORDED)}
+        return Launch((str(binary), "-c", script), environment, {job.home / "prompt.txt": job.prompt})
+
+    def reader(self) -> StreamReader:
+        return ClaudeReader()
+
+    def check_settings(self, path: Path) -> None:
+        raise AssertionError("no test here brings settings")
+
+
+@dataclass
+class Yard:
+    """A place to run trials in: one repository, a dataset over it, results, a working folder."""
+
+    root: Path
+    tasks: tuple[str, ...] = ("task-1",)
+    bwrap: Path | None = None
+    config: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        upstream = new_repository(self.root / "upstream")
+        (upstream / "greeting.txt").write_text("hello\n")
+        self.commit = commit_all(upstream, "the pinned commit")
+        git(upstream, "tag", "v1")
+        (upstream / "greeting.txt").write_text("the fix\n")
+        commit_all(upstream, "the fix")
+        skill = self.root / "skills" / "swe3" / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text("Do the task.\n")
+        self.write_dataset()
+        self.work = private_root(self.root / "work")
+        self.repositories = Repositories(self.work / "mirrors")
+
+    @property
+    def file(self) -> Path:
+        return self.root / "dataset" / "dataset.yaml"
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results"
+
+    def write_dataset(self, statement: str = "Change the greeting.", ref: str = "v1") -> None:
+        tasks = [
+            {
+                "id": name, "repo": str(self.root / "upstream"), "ref": ref, "complexity": "low",
+                "problem_statement": statement, "ground_truth": {"approach": "The answer is 42."},
+                "verify": {"commands": [["grep", "-q", "changed", "greeting.txt"]]},
+            }
+            for name in self.tasks
+        ]  # fmt: skip
+        dataset = {"schema_version": "1.0", "name": "yard", "output_scope": "yard", "tasks": tasks}
+        self.file.parent.mkdir(exist_ok=True)
+        self.file.write_bytes(orjson.dumps(dataset))
+
+    def dataset(self) -> LoadedDataset:
+        return load_dataset(self.file)
+
+    def runner(self, **changes: object) -> RunnerConfig:
+        base = {
+            "provider": "endpoint", "endpoint": "http://127.0.0.1:9", "model": "some-model", "api_key": SECRET,
+            "output_dir": str(self.results), "dataset": str(self.file), "timeout_seconds": 30,
+        }  # fmt: skip
+        return RunnerConfig.model_validate({**base, **self.config, **changes})
+
+    def plan(self, script: str | Mapping[str, str] = WHOLE, **changes: object) -> Plan:
+        agent = StandIn({"": script} if isinstance(script, str) else script)
+        return plan_run(self.runner(**changes), self.dataset(), agent, self.root / "skills")
+
+    def crew(self, plan: Plan, hosting: Hosting, *, free: bool = False) -> Crew:
+        return Crew(
+            config=plan.config,
+            agent=plan.agent,
+            installed=Installed(Path("/bin/sh"), "1.0"),
+            skill=plan.skill,
+            hosting=hosting,
+            free=free,
+            repositories=self.repositories,
+            work_root=self.work,
+            sandbox=Sandbox(self.bwrap),
+            redactor=Redactor([SECRET]),
+        )
+
+    def run(
+        self, script: str | Mapping[str, str] = WHOLE, observe: Observer = lambda _: None, **changes: object
+    ) -> Metrics:
+        """Run the first trial with a script for an agent, and check what holds for every trial."""
+        plan = self.plan(script, **changes)
+
+        async def go() -> Metrics:
+            async with Endpoint().open(plan.config) as hosting:
+                crew = self.crew(plan, hosting)
+                return await run_trial(crew, plan.dataset, plan.trials[0], datetime.now(UTC), observe)
+
+        metrics = anyio.run(go)
+        self.check(metrics, plan)
+        return metrics
+
+    def check(self, metrics: Metrics, plan: Plan) -> None:
+        """What is on disk is what was returned, no secret is in it, and nothing of an attempt is left."""
+        folder = plan.trials[0].folder
+        assert folder.metrics() == metrics
+        for path in folder.path.rglob("*"):
+            assert not path.name.endswith(".tmp")
+            if path.is_file():
+                assert SECRET.encode() not in path.read_bytes(), path
+        assert [path.name for path in self.work.iterdir()] == ["mirrors"]
+        for attempt in metrics.attempts:
+            assert attempt.survivors == 0
+
+    def left(self, name: str) -> Path:
+        """Return where a file of the first trial is."""
+        return self.results / "some-model" / "stand-in" / "swe3" / "yard" / self.tasks[0] / name
