@@ -368,6 +368,14 @@ def test_a_work_tree_that_is_gone(bench: Bench) -> None:
         bench.patch(bench.folder / "nowhere")
 
 
+def test_a_work_tree_that_has_become_a_link_is_not_followed(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "diary").write_text("dear diary\n")
+    (tmp_path / "checkout").symlink_to(tmp_path / "private")
+    with pytest.raises(PatchError, match="has put something else in its place"):
+        bench.patch(tmp_path / "checkout")
+
+
 def test_a_patch_has_a_limit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patch_module, "LARGEST_PATCH_BYTES", 10_000)
     work_tree = bench.checkout()

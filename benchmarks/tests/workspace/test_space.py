@@ -91,6 +91,7 @@ def test_they_go_when_the_block_fails(tmp_path: Path) -> None:
 def test_a_kept_attempt_stays_and_is_not_swept(tmp_path: Path) -> None:
     with attempt_space(tmp_path, "task-1", keep=True) as space:
         (space.checkout / "file").write_text("x")
+    assert list(tmp_path.iterdir()) == [space.root]
     assert sweep(tmp_path) == []
     assert (space.checkout / "file").read_text() == "x"
     with pytest.raises(SpaceError, match="needs an id of its own"), attempt_space(tmp_path, "task-1"):
@@ -136,6 +137,7 @@ def test_a_kept_attempt_of_a_killed_harness_stays_without_its_processes(tmp_path
     dead.wait()
     assert sweep(tmp_path) == [attempt_id]
     assert orphan.wait(5) != 0
+    assert list(tmp_path.iterdir()) == [tmp_path / attempt_id]
     assert (tmp_path / attempt_id / "checkout" / "file").exists()
     assert sweep(tmp_path) == []
 

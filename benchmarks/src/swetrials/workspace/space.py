@@ -15,7 +15,7 @@ from swetrials.records.base import safe_path_part
 from swetrials.workspace.processes import stop_marked
 
 _LOCK = ".lock"
-_KEEP = "KEEP"
+_KEPT = ".kept"
 _REMOVAL_TRIES = 3
 
 
@@ -105,7 +105,8 @@ def attempt_space(root: Path, attempt_id: str, *, keep: bool = False) -> Iterato
             for part in (space.checkout, space.home, space.artifacts, space.temporary):
                 part.mkdir(mode=0o700)
             if keep:
-                (folder / _KEEP).touch()
+                # Beside the folder, where the agent cannot write.
+                lock.with_suffix(_KEPT).touch()
             yield space
         finally:
             _close(folder, lock)
@@ -153,12 +154,14 @@ def remove_tree(path: Path) -> None:
 
 def _close(folder: Path, lock: Path) -> None:
     """Remove an attempt's folder unless it is to be kept, then its lock: a lock that is left marks unfinished work."""
-    if not (folder / _KEEP).exists():
+    kept = lock.with_suffix(_KEPT)
+    if not kept.exists():
         try:
             remove_tree(folder)
         except SpaceError:
             return
     lock.unlink(missing_ok=True)
+    kept.unlink(missing_ok=True)
 
 
 def _open_up(path: Path) -> None:
