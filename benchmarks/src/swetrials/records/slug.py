@@ -28,16 +28,23 @@ def model_slug(model: str) -> str:
     previous, slug = None, model.strip()
     while slug != previous:
         previous = slug
-        slug = slug.rstrip("/").rsplit("/", 1)[-1]
-        slug = _HINT.sub("", slug)
-        slug = _REGION.sub("", slug)
-        slug = _strip_vendor(slug)
+        slug = bare_model(slug)
         slug = _BEDROCK_VERSION.sub("", slug)
         slug = _DATE.sub("", slug)
         slug = _UNSAFE.sub("-", slug).strip("-._")
     if not slug:
         raise ValueError(f"{model!r} leaves no name for a folder")
     return slug
+
+
+def bare_model(model: str) -> str:
+    """Return a model id without path, region and vendor in front of it, and without ``[...]`` hint; its version stays.
+
+    >>> bare_model("us.anthropic.claude-opus-4-6-v1[1m]")
+    'claude-opus-4-6-v1'
+    """
+    last = model.rstrip("/").rsplit("/", 1)[-1]
+    return _strip_vendor(_REGION.sub("", _HINT.sub("", last)))
 
 
 def _strip_vendor(slug: str) -> str:

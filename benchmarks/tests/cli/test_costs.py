@@ -1,0 +1,223 @@
+"""``swetrials cost``: a figure explained, and records at other prices with everything else untouched."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from swetrials.cli import costs
+from swetrials.pipeline.workbench import UsageError
+from swetrials.pricing.book import PriceBook
+from swetrials.pricing.hardware import Rent
+from swetrials.records.cost import Cost
+from swetrials.records.metrics import AttemptRecord, Metrics, Provenance, TimeSplit, TrialIdentity
+from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.usage import Usage, UsageBlock, UsageReport
+from swetrials.store.documents import DocumentError
+from swetrials.store.files import RecordError, write_record
+from swetrials.store.project import find_project
+
+BOOK = PriceBook.load(find_project().root / "config" / "pricing.yaml")
+USAGE = Usage(fresh_input=1_000_000, cache_read=0, cache_write=0, output=1_000_000)
+OTHER_PRICES = """\
+schema_version: "1.0"
+tokens:
+  - {models: [claude-opus-5], providers: [bedrock], fresh_input: 1, output: 2, source: contract, date: 2026-12}
+"""
+
+
+def priced(model: str, provider: str, completeness: str = "complete") -> Cost:
+    report = UsageReport.model_validate({"usage": USAGE, "completeness": completeness})
+    cost = BOOK.token_cost(report, model, provider, None)
+    return cost.model_copy(update={"reported_usd": 99.0})
+
+
+def attempt(number: int, cost: Cost) -> AttemptRecord:
+    return AttemptRecord(
+        id=f"a{number}",
+        number=number,
+        reason="first" if number == 1 else "topup",
+        started_at="2026-11-29T10:00:00+00:00",
+        ended_at="2026-11-29T10:01:40+00:00",
+        outcome=Outcome.of(OutcomeKind.COMPLETED),
+        usage=UsageReport(usage=USAGE, completeness="complete"),
+        cost=cost,
+        time=TimeSplit(wall_seconds=100),
+    )
+
+
+def record(folder: Path, model: str, provider: str, *parts: Cost) -> Path:
+    """Write the record of a trial with one attempt for each cost, and return its file."""
+    attempts = tuple(attempt(number, cost) for number, cost in enumerate(parts, 1))
+    report = UsageReport(usage=USAGE, completeness="complete")
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    metrics = Metrics(
+        task=folder.name,
+        repo="https://example.com/x.git",
+        ref="main",
+        complexity="low",
+        model=model,
+        model_slug="m",
+        agent="claude-code",
+        skill="swe3",
+        provider=provider,
+        run_started_at="2026-11-29T10:00:00+00:00",
+        total_cost_usd=total.amount_usd,
+        trial=TrialIdentity(id="t", scope="s", dataset="d", dataset_sha256="0", task_sha256="0", rehearsal=False),
+        usage=UsageBlock(headline=report, source="metered", metered=report),
+        cost=total,
+        cost_winning_attempt=parts[-1],
+        outcome=Outcome.of(OutcomeKind.COMPLETED),
+        attempts=attempts,
+        provenance=Provenance(
+            harness_version="0",
+            skill_sha256="0",
+            prompt_sha256="0",
+            sandbox="none",
+            permission_mode="default",
+            python_version="3",
+            platform="x",
+        ),
+    )
+    write_record(folder / "metrics.json", metrics)
+    return folder / "metrics.json"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Three trials: one priced with a top-up, one of a model nobody knows, one free."""
+    opus = priced("claude-opus-5", "bedrock")
+    record(tmp_path / "priced", "claude-opus-5", "bedrock", opus, opus)
+    record(tmp_path / "strange", "nobodys-model", "bedrock", priced("nobodys-model", "bedrock"))
+    record(tmp_path / "free", "rehearsal", "rehearsal", Cost(amount_usd=0, basis="free", status="complete"))
+    return tmp_path
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    path = tmp_path / "prices.yaml"
+    path.write_text(OTHER_PRICES, encoding="utf-8")
+    return path
+
+
+def test_a_figure_is_explained_line_by_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert costs.explain(tree / "priced", as_json=False) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "tokens: 2,000,000, complete, witness: metered" in text
+    assert "attempt 2 (topup, completed)" in text
+    line = "claude-opus-5 output 1,000,000 x $25 / 1M = $ 25.0000 config/pricing.yaml (published bills), 2026-09"
+    assert text.count(line) == 2
+    assert "reported by the agent: $99.0000 (never used as the cost)" in text
+    assert "= $60.0000 (metered, complete; config/pricing.yaml (published bills), 2026-09)" in text
+
+
+def test_a_total_with_an_unknown_part_is_an_at_least(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert costs.explain(tree, as_json=False) == 0
+    out = capsys.readouterr().out
+    assert "no price is known for nobodys-model (provider bedrock)" in out
+    assert out.splitlines()[-1] == "3 trials: at least $60.0000; no price for 1 of them"
+
+
+def test_the_explanation_as_json(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert costs.explain(tree, as_json=True) == 0
+    data = orjson.loads(capsys.readouterr().out)
+    assert [trial["trial"] for trial in data["trials"]] == ["free", "priced", "strange"]
+    assert [trial["cost"]["amount_usd"] for trial in data["trials"]] == [0, 60, None]
+    assert (data["total"]["amount_usd"], data["total"]["status"]) == (60, "lower_bound")
+
+
+def without_costs(path: Path) -> bytes:
+    """Return a record's bytes as they are once its costs are taken out."""
+    data = orjson.loads(path.read_bytes())
+    for name in ("cost", "cost_winning_attempt", "total_cost_usd"):
+        del data[name]
+    for attempt in data["attempts"]:
+        del attempt["cost"]
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def test_other_prices_change_costs_and_nothing_else(
+    tree: Path, prices: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = sorted(tree.glob("*/metrics.json"))
+    before = {path: without_costs(path) for path in files}
+    untouched = {path: path.read_bytes() for path in files if path.parent.name != "priced"}
+
+    assert costs.reprice_folder(tree, prices, None, as_json=False) == 0
+
+    assert {path: without_costs(path) for path in files} == before
+    assert {path: path.read_bytes() for path in untouched} == untouched
+    data = orjson.loads((tree / "priced" / "metrics.json").read_bytes())
+    assert data["total_cost_usd"] == data["cost"]["amount_usd"] == 6
+    assert data["cost_winning_attempt"]["amount_usd"] == data["attempts"][0]["cost"]["amount_usd"] == 3
+    assert data["cost"]["reported_usd"] == 198
+    assert data["cost"]["price_date"] == "2026-12"
+    assert sorted(path.name for path in (tree / "priced").iterdir()) == ["metrics.json"]
+    out = capsys.readouterr().out
+    assert "priced: $60.0000 -> $6.0000 (metered, complete;" in out
+    assert "1 of 3 trials changed: at least $60.0000 -> at least $6.0000" in out
+
+
+def test_pricing_twice_alike_changes_nothing(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tree / "priced" / "metrics.json"
+    before = path.read_bytes()
+    assert costs.reprice_folder(tree, None, None, as_json=False) == 0
+    assert path.read_bytes() == before
+    assert "0 of 3 trials changed" in capsys.readouterr().out
+
+
+def test_the_split_over_models_survives(tmp_path: Path, prices: Path) -> None:
+    haiku = Usage(fresh_input=600_000, cache_read=0, cache_write=0, output=0)
+    report = UsageReport(usage=USAGE, completeness="complete")
+    cost = BOOK.token_cost(report, "claude-opus-5", "bedrock", None, {"claude-haiku-4-5": haiku})
+    path = record(tmp_path / "mixed", "claude-opus-5", "bedrock", cost)
+    text = OTHER_PRICES.replace("[claude-opus-5]", "[claude-opus-5, claude-haiku-4-5]")
+    prices.write_text(text, encoding="utf-8")
+
+    assert costs.reprice_folder(tmp_path, prices, None, as_json=False) == 0
+
+    lines = orjson.loads(path.read_bytes())["cost"]["lines"]
+    assert [(line["model"], line["bucket"], line["tokens"]) for line in lines] == [
+        ("claude-haiku-4-5", "fresh_input", 600_000),
+        ("claude-opus-5", "fresh_input", 400_000),
+        ("claude-opus-5", "output", 1_000_000),
+    ]
+
+
+def test_a_self_hosted_trial_is_priced_by_its_machine_alone(tmp_path: Path) -> None:
+    path = record(tmp_path / "own", "qwen3-coder-30b", "vllm", Cost(note="no price"))
+    before = path.read_bytes()
+    assert costs.reprice_folder(tmp_path, None, None, as_json=False) == 0
+    assert path.read_bytes() == before
+
+    rent = Rent(dollars_per_hour=36, share_of_box=0.5, concurrency=4, tokens_per_second=40_000)
+    assert costs.reprice_folder(tmp_path, None, rent, as_json=False) == 0
+
+    cost = orjson.loads(path.read_bytes())["cost"]
+    assert (cost["basis"], cost["amount_usd"], cost["high_usd"]) == ("hardware", 0.25, 0.5)
+    # The throughput is in the record now, and other rates need it no more.
+    assert costs.reprice_folder(tmp_path, None, Rent(72, 0.5, 4), as_json=False) == 0
+    assert orjson.loads(path.read_bytes())["cost"]["amount_usd"] == 0.5
+
+
+def test_the_stale_summary_is_named(tree: Path, prices: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "run-summary.json").write_text("{}")
+    costs.reprice_folder(tree, prices, None, as_json=False)
+    assert f"swetrials summarize --folder {tree}" in capsys.readouterr().out
+
+
+def test_nothing_is_written_when_one_record_cannot_be_read(tree: Path, prices: Path) -> None:
+    before = (tree / "priced" / "metrics.json").read_bytes()
+    (tree / "strange" / "metrics.json").write_text("{")
+    with pytest.raises(RecordError, match="strange"):
+        costs.reprice_folder(tree, prices, None, as_json=False)
+    assert (tree / "priced" / "metrics.json").read_bytes() == before
+
+
+def test_bad_input_is_refused(tree: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no trial here or below"):
+        costs.explain(tmp_path / "nowhere", as_json=False)
+    with pytest.raises(DocumentError, match="no such file"):
+        costs.reprice_folder(tree, tmp_path / "none.yaml", None, as_json=False)
