@@ -204,3 +204,13 @@ def window_verdict(max_model_len: int | None) -> WindowVerdict:
         "reserved output do not fit"
     )
     return WindowVerdict(verdict="refuse", reason=reason)
+
+
+def version_at_least(version: str, minimum: str) -> bool | None:
+    """Whether a version is a minimum or newer; ``None`` when it cannot be told, as for a build of one's own."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    if found is None:
+        return None
+    mine, least = ([int(part) for part in text.split(".")] for text in (found[0], minimum))
+    length = max(len(mine), len(least))
+    return [*mine, *[0] * (length - len(mine))] >= [*least, *[0] * (length - len(least))]

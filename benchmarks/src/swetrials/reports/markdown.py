@@ -17,9 +17,9 @@ def summary_markdown(summary: RunSummary) -> str:
     lines += [
         f"Dataset `{summary.dataset}`, model `{summary.model}` by `{summary.provider}`, {summary.generated_at}.",
         "",
-        *_table(summary_table.COLUMNS, [summary_table.row(task) for task in summary.tasks]),
+        *table(summary_table.COLUMNS, [summary_table.row(task) for task in summary.tasks]),
         "",
-        *_table(("total", ""), summary_table.totals(summary)),
+        *table(("total", ""), summary_table.totals(summary)),
         "",
     ]
     notes = [
@@ -34,7 +34,8 @@ def _notes(reason: str, findings: Sequence[str]) -> list[str]:
     return [*([f"score: {reason}"] if reason else []), *findings]
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table's lines."""
     return [_line(header), _line(["---"] * len(header)), *(_line(row) for row in rows)]
 
 
