@@ -286,12 +286,12 @@ def test_a_disk_that_fills_up_under_the_stream_costs_no_record(yard: Yard) -> No
     metrics = yard.run(DESIGN + ENDLESS)
     assert (metrics.outcome.kind, metrics.outcome.blame) == (OutcomeKind.DISK_FULL, Blame.ENVIRONMENT)
     assert "No space left on device" in metrics.outcome.detail
-    assert metrics.usage.headline.usage.output == 80
+    assert metrics.usage.headline.usage.fresh_input
     assert metrics.usage.headline.completeness == "lower_bound"
     assert yard.left("lld.md").exists()
 
 
-def test_a_disk_that_is_full_already(yard: Yard) -> None:
+def test_a_place_that_cannot_be_written(yard: Yard) -> None:
     yard.left("metrics.json").parent.parent.mkdir(parents=True)
     yard.left("metrics.json").parent.write_text("a file where the folder should be")
     plan = yard.plan()

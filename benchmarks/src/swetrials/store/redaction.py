@@ -1,5 +1,6 @@
 """Taking secrets out of whatever is about to be written."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Self
@@ -11,20 +12,26 @@ _SHORTEST = 8
 # Shorter values cannot be told from ordinary text: masking "abc" everywhere would ruin the artifacts.
 # They are kept from the agent by the allow-list of its environment instead.
 
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|COOKIE|AUTH", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|COOKIE|AUTH(?!OR(?!IZ))", re.IGNORECASE)
+# The name of a commit's author is in no way secret, and stands in many a text.
+_AS_BYTES = "surrogateescape"
+# How Python hands over a variable that is not UTF-8.
+
 _PLACE = re.compile(r"^[/.~]|^(?:true|false|yes|no)$", re.IGNORECASE)
 
 
 class Redactor:
-    """Replaces known secret values, as they are and in their URL-quoted form."""
+    """Replaces known secret values: as they are, quoted for a URL, and as JSON writes them."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """Take the values to hide; values under eight characters are not secrets that can be found again."""
-        forms = {form for secret in secrets if len(secret) >= _SHORTEST for form in (secret, quote(secret, safe=""))}
+        forms = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
         longest_first = sorted(forms, key=len, reverse=True)
         self._forms = frozenset(forms)
         self._text = re.compile("|".join(map(re.escape, longest_first))) if forms else None
-        self._bytes = re.compile(b"|".join(re.escape(f.encode()) for f in longest_first)) if forms else None
+        self._bytes = (
+            re.compile(b"|".join(re.escape(f.encode(errors=_AS_BYTES)) for f in longest_first)) if forms else None
+        )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], extra: Iterable[str] = ()) -> Self:
@@ -43,3 +50,8 @@ class Redactor:
     def hides(self, name: str, value: str) -> bool:
         """Whether a variable has to be masked when it is shown."""
         return value in self._forms or bool(_SECRET_NAME.search(name))
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    in_json = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+    return (secret, quote(secret, safe="", errors=_AS_BYTES), *in_json)

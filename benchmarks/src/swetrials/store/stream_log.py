@@ -14,7 +14,7 @@ class StreamLog:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("wb")
         self._redactor = redactor
-        self._rest = b""
+        self._pieces: list[bytes] = []
 
     def write(self, data: bytes) -> None:
         """Append bytes; what follows the last newline waits for the rest of its line.
@@ -24,11 +24,11 @@ class StreamLog:
         """
         whole, newline, rest = data.rpartition(b"\n")
         if newline:
-            self._file.write(self._redactor.bytes(self._rest + whole + newline))
+            self._file.write(self._redactor.bytes(b"".join((*self._pieces, whole, newline))))
             self._file.flush()
-            self._rest = rest
-        else:
-            self._rest += rest
+            self._pieces = []
+        if rest:
+            self._pieces.append(rest)
 
     def __enter__(self) -> Self:
         return self
@@ -37,6 +37,6 @@ class StreamLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._file.write(self._redactor.bytes(self._rest))
+            self._file.write(self._redactor.bytes(b"".join(self._pieces)))
         finally:
             self._file.close()

@@ -1,0 +1,121 @@
+"""What a run consists of, and what an agent is told."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swetrials.records.config import RunnerConfig
+from swetrials.records.dataset import Task
+from swetrials.store.documents import LoadedDataset, load_dataset
+from swetrials.trials.plan import Plan, PlanError, plan_run, prompt_for
+from trials.stand_in import StandIn
+
+
+def dataset_at(folder: Path, **header: object) -> LoadedDataset:
+    tasks = [
+        {"id": f"task-{n}", "repo": f"https://git.example/{repo}.git", "ref": "v1", "complexity": "low",
+         "problem_statement": "Do it."}
+        for n, repo in enumerate(("alpha", "alpha", "beta"), 1)
+    ]  # fmt: skip
+    file = folder / "dataset.yaml"
+    file.write_bytes(orjson.dumps({"schema_version": "1.0", "name": "three", "tasks": tasks, **header}))
+    return load_dataset(file)
+
+
+@pytest.fixture
+def skills(tmp_path: Path) -> Path:
+    for name in ("swe2", "swe3"):
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        (tmp_path / "skills" / name / "SKILL.md").write_text(f"I am {name}.\n")
+    return tmp_path / "skills"
+
+
+def plan(skills: Path, header: dict[str, object] | None = None, **config: Any) -> Plan:  # noqa: ANN401
+    settings = RunnerConfig.model_validate({"output_dir": "out", "model": "us.anthropic.some-model", **config})
+    return plan_run(settings, dataset_at(skills.parent, **(header or {})), StandIn({}), skills)
+
+
+def labels(planned: Plan) -> list[str]:
+    return [trial.label for trial in planned.trials]
+
+
+def test_every_task_once_in_the_datasets_order(skills: Path) -> None:
+    planned = plan(skills)
+    assert labels(planned) == ["task-1", "task-2", "task-3"]
+    assert planned.skill.text == "I am swe3.\n"
+    run = Path("out/some-model/stand-in/swe3")
+    assert planned.scopes == (run / "alpha", run / "beta")
+
+
+def test_a_datasets_own_scope_holds_all_its_tasks(skills: Path) -> None:
+    planned = plan(skills, {"output_scope": "mine"}, skill="swe2")
+    assert planned.scopes == (Path("out/some-model/stand-in/swe2/mine"),)
+    assert {trial.scope for trial in planned.trials} == {"mine"}
+
+
+def test_repeats_lie_beside_each_other_and_come_round_by_round(skills: Path) -> None:
+    planned = plan(skills, {"output_scope": "mine"}, repeats=2, tasks=["task-3", "task-1"])
+    assert labels(planned) == ["task-1", "task-3", "task-1--r2", "task-3--r2"]
+    assert [trial.repeat for trial in planned.trials] == [1, 1, 2, 2]
+    assert len({trial.folder.path.parent for trial in planned.trials}) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "wanted"),
+    [
+        ({"count": 2}, ["task-1", "task-2"]),
+        ({"count": 9}, ["task-1", "task-2", "task-3"]),
+        ({"tasks": ["task-3", "task-2"], "count": 1}, ["task-2"]),
+        ({"tasks": ["task-2", "task-2"]}, ["task-2"]),
+    ],
+)
+def test_choosing(skills: Path, config: dict[str, Any], wanted: list[str]) -> None:
+    assert labels(plan(skills, **config)) == wanted
+
+
+def test_an_unknown_task_is_named_with_the_nearest(skills: Path) -> None:
+    with pytest.raises(PlanError, match=r"'taks-2' is not in .*dataset.yaml; did you mean 'task-2'\?"):
+        plan(skills, tasks=["task-1", "taks-2"])
+    with pytest.raises(PlanError, match="there are: task-1, task-2, task-3"):
+        plan(skills, tasks=["zzz"])
+
+
+def test_an_unknown_skill_is_named_with_those_there_are(skills: Path) -> None:
+    with pytest.raises(PlanError, match=r"'swe9' .* there are: swe2, swe3"):
+        plan(skills, skill="swe9")
+
+
+_words = st.text(st.characters(categories=["L", "N"]), min_size=12, max_size=30)
+
+
+@given(approach=_words, expectation=_words, hidden=_words, command=_words)
+def test_the_prompt_holds_nothing_that_gives_the_answer_away(
+    approach: str, expectation: str, hidden: str, command: str
+) -> None:
+    task = Task.model_validate(
+        {
+            "id": "task-1", "repo": "https://git.example/owner-of-it/thing.git", "ref": "v1", "complexity": "low",
+            "problem_statement": "Make it so.", "clarifying_answers": "Yes.",
+            "ground_truth": {"approach": approach, "expectations": [expectation], "reference_url": "https://x.example/pr/9"},
+            "verify": {"commands": [["run", command]], "hidden_files": {f"tests/{hidden}": f"answers/{hidden}.py"}},
+        }
+    )  # fmt: skip
+    for only in ((), ("patch.diff",)):
+        prompt = prompt_for(task, Path("/w/checkout"), Path("/w/artifacts"), only)
+        for secret in (approach, expectation, hidden, command, "x.example", "git.example", "owner-of-it", "answers/"):
+            assert secret not in prompt
+        for told in ("task_id: task-1", "repo: thing", "Make it so.", "Yes.", "/w/checkout", "/w/artifacts"):
+            assert told in prompt
+        assert ("only: patch.diff" in prompt) == bool(only)
+
+
+def test_a_local_repository_is_named_and_not_located(skills: Path) -> None:
+    task = dataset_at(skills.parent).dataset.tasks[0].model_copy(update={"repo": "../private/bundles/thing.bundle"})
+    prompt = prompt_for(task, Path("/w/c"), Path("/w/a"))
+    assert "repo: thing\n" in prompt
+    assert "private" not in prompt
+    assert str(skills.parent) not in prompt

@@ -1,0 +1,98 @@
+"""Many trials: each leaves its record whatever becomes of the others, and the record decides what runs again."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import pytest
+
+from swetrials.providers.endpoint import Endpoint
+from swetrials.providers.rehearsal import Rehearsal
+from swetrials.records.metrics import Metrics
+from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.trials.plan import Plan
+from swetrials.trials.run import run_trials
+from swetrials.trials.trial import Progress
+from trials.stand_in import WHOLE, Yard
+
+K = OutcomeKind
+FOUR = ("task-1", "task-2", "task-3", "task-4")
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Yard:
+    return Yard(tmp_path, tasks=FOUR)
+
+
+def run(yard: Yard, plan: Plan, seen: list[Progress] | None = None) -> Sequence[Metrics]:
+    async def go() -> Sequence[Metrics]:
+        async with Endpoint().open(plan.config) as hosting:
+            observe = seen.append if seen is not None else lambda _: None
+            crew = yard.crew(plan, hosting)
+            return await run_trials(crew, plan.dataset, plan.trials, plan.config.concurrency, observe)
+
+    return anyio.run(go)
+
+
+def test_one_that_fails_does_not_touch_the_others(yard: Yard) -> None:
+    scripts = {"task-2": "exit 7\n", "": WHOLE}
+    plan = yard.plan(scripts, concurrency=4)
+    blocked = plan.trials[2].folder.path
+    blocked.parent.mkdir(parents=True)
+    blocked.write_text("a file where a trial's folder should be")
+
+    records = run(yard, plan)
+
+    assert [record.task for record in records] == list(FOUR)
+    kinds = [record.outcome.kind for record in records]
+    assert kinds == [K.COMPLETED, K.AGENT_CRASHED, K.AGENT_CRASHED, K.COMPLETED]
+    assert [record.outcome.blame for record in records] == [None, Blame.AGENT, Blame.ENVIRONMENT, None]
+    for index in (0, 1, 3):
+        assert plan.trials[index].folder.metrics() == records[index]
+    assert len({attempt.id for record in records for attempt in record.attempts}) == 3
+
+
+@pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (2, 2)])
+def test_no_more_at_a_time_than_asked_for(yard: Yard, concurrency: int, most: int) -> None:
+    running = yard.root / "running"
+    running.mkdir()
+    count = f'touch {running}/$$; ls {running} | wc -l > "$ARTIFACTS/lld.md"; sleep 0.2; rm {running}/$$\n'
+    plan = yard.plan(count, concurrency=concurrency)
+    records = run(yard, plan)
+    counts = [int((trial.folder.path / "lld.md").read_text()) for trial in plan.trials]
+    assert max(counts) == most
+    assert all(record.time.queue_seconds is not None for record in records)
+    assert (records[-1].time.queue_seconds or 0) > (records[0].time.queue_seconds or 0)
+
+
+def test_repeats_of_one_task_share_no_checkout(yard: Yard) -> None:
+    script = 'pwd > "$ARTIFACTS/lld.md"; test "$(cat greeting.txt)" = hello || exit 9; echo x > greeting.txt\n' + WHOLE
+    plan = yard.plan(script, concurrency=3, repeats=3, tasks=["task-1"])
+    records = run(yard, plan)
+    assert [record.outcome.kind for record in records] == [K.COMPLETED] * 3
+    assert [record.trial.repeat for record in records] == [1, 2, 3]
+    assert len({record.trial.id for record in records}) == 3
+
+
+def test_an_agent_that_never_reached_the_endpoint_did_not_complete(yard: Yard) -> None:
+    plan = yard.plan(WHOLE, provider="rehearsal", model="rehearsal", tasks=["task-1"])
+
+    async def go() -> Sequence[Metrics]:
+        async with Rehearsal().open(plan.config) as hosting:
+            crew = yard.crew(plan, hosting, free=True)
+            return await run_trials(crew, plan.dataset, plan.trials, 1, lambda _: None)
+
+    (record,) = anyio.run(go)
+    assert (record.outcome.kind, record.outcome.blame) == (K.ROUTE_NOT_USED, Blame.HARNESS)
+    assert (record.trial.rehearsal, record.cost.basis, record.total_cost_usd) == (True, "free", 0)
+
+
+def test_progress_tells_every_trial_from_its_start_to_its_outcome(yard: Yard) -> None:
+    seen: list[Progress] = []
+    records = run(yard, yard.plan(concurrency=2), seen)
+    for name, record in zip(FOUR, records, strict=True):
+        mine = [progress for progress in seen if progress.trial.label == name]
+        assert [mine[0].state, mine[-1].state] == ["checkout", "done"]
+        assert "working" in {progress.state for progress in mine}
+        assert mine[-1].outcome == record.outcome
+        assert (mine[-1].turns, mine[-1].tokens) == (2, 4880)

@@ -1,0 +1,95 @@
+"""How an attempt ended: the agent's own last word first, then what stopped it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from swetrials.agents.events import End, Retry, Tally
+from swetrials.records.metrics import DESIGN_DOCUMENTS, EXPECTED_ARTIFACTS
+from swetrials.records.outcome import Blame, Outcome, OutcomeKind
+from swetrials.records.usage import UsageReport
+from swetrials.trials.verdict import decide, missing_after_design
+from swetrials.workspace.processes import Cause, Ended
+
+K = OutcomeKind
+SUCCESS = End(Outcome.of(K.COMPLETED), subtype="success")
+LIMITED = End(Outcome.of(K.RATE_LIMITED, "429"), is_error=True)
+RETRY_429, RETRY_500 = Retry(3, 30.0, 429, "rate_limit"), Retry(3, 30.0, 500, "server_error")
+DISK = "cp: error writing 'x': No space left on device"
+
+
+def ended(cause: Cause, exit_code: int | None = 0) -> Ended:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    return Ended(exit_code, cause, 61.4, 0, moment, moment)
+
+
+@pytest.mark.parametrize(
+    ("cause", "end", "retry", "stderr", "kind"),
+    [
+        ("exited", SUCCESS, None, "", K.COMPLETED),
+        ("grace", SUCCESS, None, "", K.COMPLETED),
+        ("exited", SUCCESS, None, DISK, K.COMPLETED),
+        ("cancelled", SUCCESS, None, "", K.INTERRUPTED),
+        ("cancelled", None, RETRY_429, DISK, K.INTERRUPTED),
+        ("exited", LIMITED, None, "", K.RATE_LIMITED),
+        ("grace", LIMITED, None, "", K.RATE_LIMITED),
+        ("exited", None, None, "", K.AGENT_CRASHED),
+        ("exited", None, RETRY_429, "", K.AGENT_CRASHED),
+        ("exited", None, None, DISK, K.DISK_FULL),
+        ("wall_limit", None, None, "", K.TIMED_OUT),
+        ("wall_limit", None, None, DISK, K.TIMED_OUT),
+        ("idle_limit", None, None, "", K.IDLE),
+        ("wall_limit", None, RETRY_429, "", K.RATE_LIMITED),
+        ("idle_limit", None, RETRY_429, "", K.RATE_LIMITED),
+        ("idle_limit", None, RETRY_500, "", K.PROVIDER_ERROR),
+    ],
+)
+def test_cause_and_last_word(
+    cause: Cause, end: End | None, retry: Retry | None, stderr: str, kind: OutcomeKind
+) -> None:
+    tally = Tally(end=end, pending_retry=retry)
+    outcome = decide(tally, ended(cause), EXPECTED_ARTIFACTS, None, stderr)
+    assert outcome.kind is kind
+    assert (outcome.detail == "") == (kind is K.COMPLETED)
+
+
+@pytest.mark.parametrize("name", EXPECTED_ARTIFACTS)
+def test_a_success_without_one_of_the_artifacts_is_incomplete(name: str) -> None:
+    produced = set(EXPECTED_ARTIFACTS) - {name}
+    outcome = decide(Tally(end=SUCCESS), ended("exited"), produced, None, "")
+    assert (outcome.kind, outcome.blame, outcome.detail) == (K.INCOMPLETE_ARTIFACTS, Blame.MODEL, f"missing: {name}")
+
+
+@pytest.mark.parametrize(
+    ("served", "kind"),
+    [
+        (None, K.COMPLETED),
+        (UsageReport(requests=None), K.COMPLETED),
+        (UsageReport(requests=1), K.COMPLETED),
+        (UsageReport(requests=0), K.ROUTE_NOT_USED),
+    ],
+)
+def test_a_success_that_no_request_stands_behind(served: UsageReport | None, kind: OutcomeKind) -> None:
+    assert decide(Tally(end=SUCCESS), ended("exited"), EXPECTED_ARTIFACTS, served, "").kind is kind
+
+
+def test_an_unused_route_is_named_before_missing_files() -> None:
+    outcome = decide(Tally(end=SUCCESS), ended("exited"), (), UsageReport(requests=0), "")
+    assert (outcome.kind, outcome.blame) == (K.ROUTE_NOT_USED, Blame.HARNESS)
+
+
+def test_a_crash_carries_the_end_of_what_was_said() -> None:
+    outcome = decide(Tally(), ended("exited", -11), (), None, "x" * 500 + " the reason")
+    assert outcome.detail.startswith("exit code -11 without a final event: ")
+    assert outcome.detail.endswith("the reason")
+    assert len(outcome.detail) < 350
+
+
+@pytest.mark.parametrize("left_out", DESIGN_DOCUMENTS)
+def test_a_topup_needs_the_whole_design(left_out: str) -> None:
+    assert missing_after_design(set(DESIGN_DOCUMENTS) - {left_out}, DESIGN_DOCUMENTS) == ()
+
+
+def test_a_topup_asks_for_the_rest() -> None:
+    assert missing_after_design(DESIGN_DOCUMENTS, DESIGN_DOCUMENTS) == ("patch.diff", "implementation.md")
+    assert missing_after_design(EXPECTED_ARTIFACTS, DESIGN_DOCUMENTS) == ()
