@@ -1,8 +1,9 @@
 """Where models are hosted: one file per hosting path."""
 
 from swetrials.providers.base import Provider
+from swetrials.providers.bedrock import Bedrock
 from swetrials.providers.endpoint import Endpoint
 from swetrials.providers.rehearsal import Rehearsal
 
-PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in (Rehearsal(), Endpoint())}
+PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock())}
 """Every hosting path by the name a user types."""
