@@ -12,6 +12,8 @@ Completeness = Literal["complete", "lower_bound", "unknown"]
 
 Count = int | None
 
+_BUCKETS = ("fresh_input", "cache_read", "cache_write", "output")
+
 
 class Usage(Record):
     """Tokens of one or many requests, in disjoint buckets.
@@ -31,8 +33,13 @@ class Usage(Record):
     @property
     def total(self) -> Count:
         """Fresh + read + write + output over the buckets that are known; ``None`` when none is."""
-        known = [n for n in (self.fresh_input, self.cache_read, self.cache_write, self.output) if n is not None]
+        known = [getattr(self, name) for name in self.known]
         return sum(known) if known else None
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The names of the buckets that add to the total and are known."""
+        return tuple(name for name in _BUCKETS if getattr(self, name) is not None)
 
     def __add__(self, other: Self) -> Self:
         """Add bucket by bucket. One side's unknown bucket leaves the other's figure as an "at least"."""
@@ -55,10 +62,14 @@ class UsageReport(Record):
     requests: Count = Field(None, ge=0, description="API requests behind the figure, when the witness counts them")
 
     def __add__(self, other: Self) -> Self:
-        """Join two attempts' figures; the sum is no more complete than its least complete part."""
+        """Join two attempts' figures; the sum is no more complete than its least complete part.
+
+        A bucket that only one of the two knows makes the sum a lower bound as well.
+        """
+        completeness = weakest(self.completeness, other.completeness)
         return type(self)(
             usage=self.usage + other.usage,
-            completeness=weakest(self.completeness, other.completeness),
+            completeness="lower_bound" if self.usage.known != other.usage.known else completeness,
             requests=_add(self.requests, other.requests),
         )
 

@@ -22,7 +22,7 @@ def dollars(cost: Cost) -> str:
     """Return an amount in dollars with what it stands on, ``unknown`` when there is no price."""
     if cost.amount_usd is None:
         return "unknown"
-    if cost.basis == "free":
+    if cost.basis == "free" and cost.status == "complete":
         return "free"
     return f"{'>= ' if cost.status == 'lower_bound' else ''}${cost.amount_usd:,.4f}"
 
@@ -31,7 +31,7 @@ def seconds(value: float | None) -> str:
     """Return a duration: seconds below two minutes, else minutes and seconds."""
     if value is None:
         return UNKNOWN
-    if value < 120:
+    if round(value, 1) < 120:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes} min {rest:02d} s"

@@ -23,7 +23,9 @@ def summary_markdown(summary: RunSummary) -> str:
         "",
     ]
     notes = [
-        f"- `{task.folder}`: {note}" for task in summary.tasks for note in _notes(task.score_reason, task.findings)
+        f"- `{_one_line(task.folder)}`: {_one_line(note).replace('<', '&lt;')}"
+        for task in summary.tasks
+        for note in _notes(task.score_reason, task.findings)
     ]
     if notes:
         lines += ["## Notes", "", *notes, ""]
@@ -40,5 +42,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _line(cells: Sequence[str]) -> str:
-    # A pipe or a line break inside a cell would break the table.
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    # A pipe or a line break inside a cell would break the table; so would a backslash that unmasks a pipe.
+    masked = (_one_line(cell).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
+    return "| " + " | ".join(masked) + " |"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

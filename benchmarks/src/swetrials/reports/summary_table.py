@@ -9,25 +9,29 @@ COLUMNS = (
     "task", "outcome", "artifacts", "turns", "fresh", "cache read", "cache write", "output",
     "cost", "latency", "tests", "score",
 )  # fmt: skip
+NARROW_COLUMNS = ("task", "outcome", "turns", "tokens", "cost", "tests", "score")
+"""What fits into 80 columns; the lines below the table tell the buckets of all trials."""
 
 
-def row(task: SummaryTask) -> tuple[str, ...]:
-    """Return one trial's cells in the order of ``COLUMNS``."""
+def row(task: SummaryTask, columns: Sequence[str] = COLUMNS) -> tuple[str, ...]:
+    """Return one trial's cells in the order of ``columns``."""
     usage, completeness = task.usage.usage, task.usage.completeness
-    return (
-        task.folder,
-        task.outcome,
-        f"{task.artifacts_produced}/{task.artifacts_expected}",
-        figures.UNKNOWN if task.num_turns is None else str(task.num_turns),
-        figures.tokens(usage.fresh_input, completeness),
-        figures.tokens(usage.cache_read, completeness),
-        figures.tokens(usage.cache_write, completeness),
-        figures.tokens(usage.output, completeness),
-        figures.dollars(task.cost),
-        figures.seconds(task.latency_seconds),
-        figures.verdict(task.tests_passed),
-        score_cell(task),
-    )
+    cells = {
+        "task": task.folder,
+        "outcome": task.outcome,
+        "artifacts": f"{task.artifacts_produced}/{task.artifacts_expected}",
+        "turns": figures.UNKNOWN if task.num_turns is None else str(task.num_turns),
+        "tokens": figures.total_tokens(task.usage),
+        "fresh": figures.tokens(usage.fresh_input, completeness),
+        "cache read": figures.tokens(usage.cache_read, completeness),
+        "cache write": figures.tokens(usage.cache_write, completeness),
+        "output": figures.tokens(usage.output, completeness),
+        "cost": figures.dollars(task.cost),
+        "latency": figures.seconds(task.latency_seconds),
+        "tests": figures.verdict(task.tests_passed),
+        "score": score_cell(task),
+    }
+    return tuple(cells[column] for column in columns)
 
 
 def score_cell(task: SummaryTask) -> str:
@@ -40,14 +44,14 @@ def score_cell(task: SummaryTask) -> str:
 def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
     """Return the lines below the table: what the run comes to, with both denominators."""
     valid, everything = summary.valid_trials, summary.all_trials
-    usage = summary.usage.usage
+    usage, completeness = summary.usage.usage, summary.usage.completeness
     buckets = {
         "fresh": usage.fresh_input,
         "cache read": usage.cache_read,
         "cache write": usage.cache_write,
         "output": usage.output,
     }
-    parts = " + ".join(f"{figures.tokens(count)} {name}" for name, count in buckets.items())
+    parts = " + ".join(f"{figures.tokens(count, completeness)} {name}" for name, count in buckets.items())
     valid_score = f"{figures.score(valid.mean_task_score)} over {valid.num_scored} scored of {valid.num_trials}"
     every_score = f"{figures.score(everything.mean_task_score)} over {everything.num_trials}, unscored as 0"
     lines = [
