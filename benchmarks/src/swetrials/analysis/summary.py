@@ -35,10 +35,10 @@ class ScoredTrial:
 
 
 def read_trials(scope: Path) -> list[ScoredTrial]:
-    """Read every trial of a scope folder.
+    """Read every trial of a scope folder, the trials of which lie right in it.
 
     Raises:
-        SummaryError: there is no trial.
+        SummaryError: there is no trial, or the folder is not a run's.
         RecordError: a record cannot be read.
     """
     trials = []
@@ -47,6 +47,9 @@ def read_trials(scope: Path) -> list[ScoredTrial]:
         trials.append(ScoredTrial(str(folder.path.relative_to(scope)), metrics, folder.evaluation(metrics)))
     if not trials:
         raise SummaryError(f"{scope}: no trial with a metrics.json here; run one with: swetrials run")
+    runs = dict.fromkeys(str((scope / trial.folder).parent) for trial in trials)
+    if list(runs) != [str(scope)]:
+        raise SummaryError(f"{scope} is not the folder of a run; give one of: {', '.join(runs)}")
     return trials
 
 

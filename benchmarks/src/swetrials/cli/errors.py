@@ -1,5 +1,7 @@
 """From exceptions to exit codes and messages a stranger can act on."""
 
+import io
+import os
 import signal
 import sys
 from types import FrameType
@@ -11,11 +13,50 @@ USAGE, PREFLIGHT, INTERRUPTED = 2, 3, 130
 
 def guarded(app: typer.Typer, argv: list[str]) -> int:
     """Run the command line and return its exit code. Known errors are printed in a line or two, without a traceback."""
+    _take_signals()
+    for stream in (sys.stdout, sys.stderr):
+        # Under a locale without UTF-8 a character that it lacks is a question mark, not the end of a run.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    code = _code_of(app, argv)
+    try:
+        _flush()
+    except OSError as error:
+        # A second attempt, at the end of Python, would complain for itself.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1 if isinstance(error, BrokenPipeError) else _say(f"cannot write the output: {error.strerror}", 1)
+    return code
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # as it is when the command was started with it closed
+        sys.stdout.flush()
+
+
+def _reader_is_gone() -> bool:
+    """Whether standard output is a pipe that nobody reads any more, as behind ``| head``."""
+    try:
+        _flush()
+    except BrokenPipeError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _take_signals() -> None:
+    # A shell starts what it puts into the background with SIGINT ignored, and then nothing could end a run.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Ended by its terminal or its supervisor, a run stops its agents and saves, as with Ctrl-C; under nohup it
+        # is to outlive the terminal.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _code_of(app: typer.Typer, argv: list[str]) -> int:
     debug = "--debug" in argv
     argv = [word for word in argv if word != "--debug"]
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # Ended by its terminal or its supervisor, a run stops its agents and saves, as with Ctrl-C.
-        signal.signal(number, _interrupt)
     try:
         app(argv, prog_name="swetrials")
     except SystemExit as ending:
@@ -25,7 +66,7 @@ def guarded(app: typer.Typer, argv: list[str]) -> int:
     except BaseExceptionGroup as group:
         return _known(_first(group), debug)
     except Exception as error:
-        return _known(error, debug)
+        return 1 if _reader_is_gone() else _known(error, debug)
     return 0
 
 

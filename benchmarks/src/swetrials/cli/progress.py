@@ -20,17 +20,20 @@ _MARKS = {
     "skipped": ("skip", "dim"),
 }
 
+_LINES_AROUND = 6
+# Of a terminal's height: heading, caption, and some of what stood above.
+
 
 class ConsoleViewer:
     """Shows checks, remarks and progress on one console."""
 
-    def __init__(self, console: Console, total: int) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._total = total
+        self._total = 0
         self._latest: dict[str, Progress] = {}
         self._began: dict[str, float] = {}
         self._ended: dict[str, float] = {}
-        self._started = time.monotonic()
+        self._started = self._trials_started = time.monotonic()
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
@@ -45,13 +48,24 @@ class ConsoleViewer:
     def check(self, check: Check) -> None:
         """Show one line of the pre-flight, with what mends it below when it failed."""
         mark, style = _MARKS[check.status]
-        self._console.print(Text.assemble(f"  {check.name:<12} ", (f"{mark:<5}", style), check.detail), soft_wrap=True)
+        line = Table.grid(padding=(0, 1))
+        line.add_column(width=14)
+        line.add_column(width=4)
+        line.add_column(overflow="fold")
+        line.add_row(f"  {check.name}", Text(mark, style), Text(check.detail))
         if check.mend and check.status in {"failed", "warning"}:
-            self._console.print(Text(f"  {'':<17}mend: {check.mend}", style="dim"), soft_wrap=True)
+            line.add_row("", "", Text(f"mend: {check.mend}", style="dim"))
+        self._console.print(line)
 
     def say(self, line: str) -> None:
         """Show a remark."""
-        self._console.print(Text(line), soft_wrap=True)
+        # Long paths stay in one piece, to be copied.
+        self._console.print(Text(line), overflow="ignore", crop=False)
+
+    def expect(self, trials: int) -> None:
+        """Take in how many trials are about to run."""
+        self._total = trials
+        self._trials_started = time.monotonic()
 
     @property
     def progress(self) -> Observer:
@@ -72,29 +86,54 @@ class ConsoleViewer:
             if len(self._ended) == self._total:
                 self._live.stop()
         elif before is None or before.state != progress.state:
-            self.say(f"  {self._clock()}  {label}: {' · '.join(self._cells(progress))}")
-
-    def _cells(self, progress: Progress) -> list[str]:
-        state = f"{progress.state}: {progress.outcome.kind}" if progress.outcome else progress.state
-        cost = "cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.2f}"
-        return [state, f"{progress.turns} turns", f"{figures.tokens(progress.tokens)} tokens", cost]
+            self.say(f"  {self._clock()}  {label}: {' · '.join(_told(progress))}")
 
     def _table(self) -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, 2))
-        for name in ("trial", "state", "turns", "tokens", "cost", "elapsed"):
-            table.add_column(name, style="dim" if name == "elapsed" else None)
+        table = Table(box=None, pad_edge=False, padding=(0, 1))
+        for name in ("trial", "state"):
+            table.add_column(name, overflow="fold")
+        for name in ("turns", "tokens", "cost", "elapsed"):
+            table.add_column(name, justify="right", no_wrap=True, style="dim" if name == "elapsed" else None)
         now = time.monotonic()
-        for label, progress in self._latest.items():
+        for label in self._in_view():
+            progress = self._latest[label]
+            elapsed = self._ended.get(label, now) - self._began[label]
             table.add_row(
-                label, *self._cells(progress), figures.seconds(self._ended.get(label, now) - self._began[label])
+                Text(label),
+                Text(_state(progress)),
+                str(progress.turns),
+                figures.tokens(progress.tokens),
+                figures.UNKNOWN if progress.cost_usd is None else f"${progress.cost_usd:.2f}",
+                figures.seconds(elapsed),
             )
         done = len(self._ended)
         left = f"{done} of {self._total} trials done · {self._clock()}"
         if 0 < done < self._total:
-            each = (now - self._started) / done
+            each = (now - self._trials_started) / done
             left += f" · about {figures.seconds(each * (self._total - done))} left"
-        table.caption = left
+        table.caption = Text(left)
+        table.caption_justify = "left"
         return table
+
+    def _in_view(self) -> list[str]:
+        """Return the trials that fit on the screen, in their order: those that run, then those that ended last."""
+        running = [label for label in self._latest if label not in self._ended]
+        room = max(self._console.height - _LINES_AROUND, len(running))
+        shown = {*running, *list(self._ended)[max(0, len(self._ended) - room + len(running)) :]}
+        return [label for label in self._latest if label in shown]
 
     def _clock(self) -> str:
         return figures.seconds(time.monotonic() - self._started)
+
+
+def _state(progress: Progress) -> str:
+    return f"{progress.state}: {progress.outcome.kind}" if progress.outcome else progress.state
+
+
+def _told(progress: Progress) -> list[str]:
+    """Return what is known of a trial by now."""
+    known = [_state(progress)]
+    if progress.tokens is not None:
+        cost = "cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.2f}"
+        known += [f"{progress.turns} turns", f"{figures.tokens(progress.tokens)} tokens", cost]
+    return known

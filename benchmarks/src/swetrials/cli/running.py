@@ -4,10 +4,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import anyio
 from rich.console import Console
 from rich.text import Text
 
+from swetrials.cli.interrupting import run_async
 from swetrials.cli.judging import judged_line
 from swetrials.cli.progress import ConsoleViewer
 from swetrials.cli.rendering import console_for_output, show_summary
@@ -38,7 +38,7 @@ def run(path: Path | None, flags: Mapping[str, object], options: RunOptions) -> 
             async with bench.provider.open(bench.config) as hosting:
                 return await run_plan(bench, hosting, options, viewer)
 
-    result = anyio.run(go)
+    result = run_async(go)
     _show_scopes(console, bench.plan.scopes)
     return _exit_code(console, result, ())
 
@@ -60,7 +60,7 @@ def end_to_end(
                 bench, options, judges, choice, viewer, lambda judged: viewer.say(judged_line(judged))
             )
 
-    result, words = anyio.run(go)
+    result, words = run_async(go)
     _show_scopes(console, bench.plan.scopes)
     return _exit_code(console, result, words)
 
@@ -75,7 +75,7 @@ def summarize(folder: Path, *, as_json: bool) -> int:
 
 
 def _viewer(console: Console, bench: Workbench) -> ConsoleViewer:
-    viewer = ConsoleViewer(console, len(bench.plan.trials))
+    viewer = ConsoleViewer(console)
     clear_up(bench.work_root, viewer.say)
     config = bench.config
     label = " · REHEARSAL (scripted model, free)" if config.provider == "rehearsal" else ""
@@ -89,8 +89,9 @@ def _viewer(console: Console, bench: Workbench) -> ConsoleViewer:
 def _show_scopes(console: Console, scopes: Sequence[Path]) -> None:
     for scope in scopes:
         show_summary(console, summarize_scope(scope))
-        written = f"\nwritten to {scope}/: run-summary.md and .json; in each trial's folder: metrics.json, eval.json,"
-        console.print(Text(f"{written}\nthe artifacts, attempts/*/stream.jsonl"), soft_wrap=True)
+        console.print(Text(f"\nwritten to {scope}/"), soft_wrap=True)
+        console.print("  run-summary.md and run-summary.json; in each trial's folder: metrics.json,")
+        console.print("  eval.json, the artifacts, attempts/*/stream.jsonl")
 
 
 def _exit_code(console: Console, result: RunResult, words: Sequence[Judged]) -> int:

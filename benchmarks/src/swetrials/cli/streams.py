@@ -18,8 +18,11 @@ def show(file: Path, agent: str, *, as_json: bool) -> int:
     if agent not in AGENTS:
         raise UsageError(f"--agent: {agent!r} is not one of {', '.join(AGENTS)}")
     reader, tally = AGENTS[agent].reader(), Tally()
+    known = 0
 
     def take(events: list[Event]) -> None:
+        nonlocal known
+        known += len(events)
         tally.add(events)
         if not as_json:
             for line in filter(None, map(_line, events)):
@@ -32,6 +35,8 @@ def show(file: Path, agent: str, *, as_json: bool) -> int:
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror or error}") from None
     take(list(reader.finish()))
+    if not known and file.stat().st_size:
+        raise UsageError(f"{file}: nothing in it is an event of {agent}; is it a recorded stream of that agent?")
     print(orjson.dumps(_figures(tally), option=orjson.OPT_INDENT_2).decode() if as_json else _closing(tally))
     return 0
 

@@ -12,7 +12,7 @@ from swetrials.pipeline.preflight import probe, route_checks, stale_check, tool_
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check, Hosting
 from swetrials.records.metrics import Metrics
-from swetrials.store.results import TrialFolder, move_to_trash
+from swetrials.store.results import TRASH, TrialFolder, move_to_trash
 from swetrials.trials.run import run_trials, standings
 from swetrials.trials.trial import Observer
 
@@ -29,6 +29,9 @@ class Viewer(Protocol):
 
     def say(self, line: str) -> None:
         """Take in something worth telling."""
+
+    def expect(self, trials: int) -> None:
+        """Take in how many trials are about to run."""
 
     @property
     def progress(self) -> Observer:
@@ -85,10 +88,12 @@ async def run_plan(
         await _preflight(bench, hosting, options, viewer, stale, more_checks)
         kept = [s for s in standing if options.resume and s.finished]
         to_run = [s for s in standing if s not in kept]
-        for earlier in to_run:
-            if earlier.stale:
-                place = move_to_trash(earlier.folder, bench.plan.output)
-                viewer.say(f"moved {earlier.folder.path} to {place}")
+        in_the_way = [s for s in to_run if s.stale]
+        for earlier in in_the_way:
+            move_to_trash(earlier.folder, bench.plan.output)
+        if in_the_way:
+            viewer.say(f"  earlier trials moved to {bench.plan.output / TRASH}: {len(in_the_way)}")
+        viewer.expect(len(to_run))
         crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts)
         made = await run_trials(
             crew, bench.plan.dataset, [s.trial for s in to_run], bench.config.concurrency, viewer.progress
@@ -135,9 +140,11 @@ def _only_run(scopes: Sequence[Path]) -> Iterator[None]:
     """Hold the results folders of a run, so that two runs never write the same trial."""
     with ExitStack() as held:
         for scope in sorted(scopes):
-            scope.mkdir(parents=True, exist_ok=True)
             try:
+                scope.mkdir(parents=True, exist_ok=True)
                 held.enter_context(FileLock(scope / ".lock", timeout=0))
             except Timeout:
                 raise UsageError(f"another run is writing to {scope}; wait for it to end") from None
+            except OSError as error:
+                raise UsageError(f"output_dir: {scope} cannot be written: {error.strerror}; choose another") from None
         yield

@@ -88,6 +88,8 @@ async def judge_folders(
         UsageError: there is nothing to judge, or a judge, its route or what it needs is not there.
         DocumentError: the given dataset has faults.
     """
+    if not request.judges:
+        raise UsageError(f"--judge: name at least one of {', '.join(JUDGES)}")
     folders = list(trial_folders(request.folder))
     if not folders:
         raise UsageError(f"{request.folder}: no trial with a metrics.json here")

@@ -31,7 +31,7 @@ class Judged:
     @property
     def failed(self) -> bool:
         """Whether the judge failed, which is no score and has to be named: the trial was there to be scored."""
-        return self.verdict is None or (self.verdict.status == "unscored" and not self.skipped)
+        return not self.skipped and (self.verdict is None or self.verdict.status == "unscored")
 
 
 class Datasets:

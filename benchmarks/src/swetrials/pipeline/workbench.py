@@ -20,7 +20,7 @@ from swetrials.trials.attempt import Crew, Sandbox
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.workspace.environment import toolchain_roots
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import bubblewrap
+from swetrials.workspace.sandbox import bubblewrap, confined
 from swetrials.workspace.space import private_root, sweep
 
 T = TypeVar("T")
@@ -135,8 +135,24 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
         raise UsageError("sandbox: bubblewrap is not installed or does not work here; install the package bubblewrap")
     if found is None:
         return Sandbox(None)
-    places = (project.root.parent, Path.home(), *private)
-    return Sandbox(found, tuple(dict.fromkeys(place.resolve() for place in places)), toolchains(os.environ))
+    home = _home()
+    places = (project.root.parent, *private, *((home,) if home else ()))
+    hidden = tuple(dict.fromkeys(place.resolve() for place in places))
+    readable = toolchains(os.environ)
+    try:
+        confined((), bwrap=found, writable=(), hidden=hidden, readable=readable)
+    except ValueError as error:
+        raise UsageError(f"{error}; move it, or go without: --sandbox none") from None
+    return Sandbox(found, hidden, readable)
+
+
+def _home() -> Path | None:
+    """Return the invoker's home, unless there is none worth the name: service accounts have ``/``, or nothing."""
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    return None if home == Path("/") else home
 
 
 def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -144,7 +160,9 @@ def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
     A sandbox that covers the home must leave these readable, or the task's own tools would be gone.
     """
-    home = Path.home()
+    home = _home()
+    if home is None:
+        return ()
     named = [*environment.get("PATH", "").split(os.pathsep), *toolchain_roots(environment).values()]
     places = (Path(name) for name in named if name)
     return tuple(dict.fromkeys(p for p in places if p.is_dir() and p.is_relative_to(home) and p != home))

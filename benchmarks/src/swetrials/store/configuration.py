@@ -42,13 +42,16 @@ def load_config(path: Path | None, environment: Mapping[str, str], flags: Mappin
             return Origin(ENVIRONMENT_PREFIX + key.upper())
         return Origin(source.file, source.places[loc]) if source is not None else Origin("configuration")
 
-    misspelt = _misspelt_variables(environment)
+    problems = _misspelt_variables(environment)
+    if from_flags.get("tasks") == ():
+        # Out of a script, with a variable that turned out empty: every task would be a dear surprise.
+        problems.append(Problem("--tasks", None, "", "names no task; leave it out to run all"))
     try:
         config = validated(RunnerConfig, {**from_file, **from_environment, **from_flags}, locate)
     except DocumentError as error:
-        raise DocumentError([*misspelt, *error.problems]) from None
-    if misspelt:
-        raise DocumentError(misspelt)
+        raise DocumentError([*problems, *error.problems]) from None
+    if problems:
+        raise DocumentError(problems)
     return config
 
 

@@ -65,4 +65,5 @@ def read_record(path: Path, kind: type[R]) -> R:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "record"
-        raise RecordError(f"{path}: {field}: {first['msg']}") from None
+        problem = f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}"
+        raise RecordError(f"{path}: not a record of this kind ({problem}); move it away") from None

@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import urllib.parse
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +14,9 @@ LOCAL_LIMIT_SECONDS = 600.0
 
 FETCH_LIMIT_SECONDS = 3600.0
 """Longest time for a command that talks to another one."""
+
+_fetches: set[int] = set()
+# Process groups of the commands that are talking to another machine at the moment.
 
 _SAFE_CONFIG = (
     f"core.hooksPath={os.devnull}",
@@ -145,7 +149,7 @@ def run_git(
         )
     except OSError as error:
         raise GitError(f"cannot {purpose}: {error.filename}: {error.strerror}; is git installed?") from None
-    with process:
+    with process, _known_as_fetch(process, limit_seconds):
         try:
             printed, complaints = process.communicate(stdin, timeout=limit_seconds)
         except BaseException as error:
@@ -157,6 +161,26 @@ def run_git(
         words = last_words(complaints) or f"git ended with exit code {process.returncode}"
         raise GitError(f"cannot {purpose}: {words}" + (f"; {mend}" if mend else ""))
     return printed or b""
+
+
+def stop_fetches() -> None:
+    """Kill every command that talks to another machine; whoever waits for it gets a :class:`GitError`.
+
+    They run in threads, which no cancellation reaches, and may take an hour.
+    """
+    for group in list(_fetches):
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+
+@contextmanager
+def _known_as_fetch(process: subprocess.Popen[bytes], limit_seconds: float) -> Iterator[None]:
+    if limit_seconds > LOCAL_LIMIT_SECONDS:
+        _fetches.add(process.pid)
+    try:
+        yield
+    finally:
+        _fetches.discard(process.pid)
 
 
 def git_version() -> str:
