@@ -8,9 +8,36 @@ from swetrials.agents.claude_stream import ClaudeReader
 from swetrials.agents.install import Package
 from swetrials.agents.packages import PACKAGES
 from swetrials.wire.route import Dialect
+from swetrials.workspace.environment import allowed_environment
 
 _REQUEST_TIMEOUT_MS = 600_000
 # Claude Code's own default for one API request; stated so that a subject repository cannot change it.
+
+_OTHER_ROUTES = {
+    **dict.fromkeys(
+        (
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_CUSTOM_HEADERS",
+            "ANTHROPIC_UNIX_SOCKET",
+            *(name for proxy in ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY") for name in (proxy, proxy.lower())),
+        ),
+        "",
+    ),
+    **dict.fromkeys(
+        (
+            "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+            "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLAUDE_CODE_USE_FOUNDRY",
+            "CLAUDE_CODE_USE_GATEWAY",
+            "CLAUDE_CODE_USE_MANTLE",
+            "CLAUDE_CODE_USE_VERTEX",
+        ),
+        "0",
+    ),
+}
+# Every other variable by which Claude Code 2.1 would change where its requests go or whose they are: switched off,
+# since a subject repository may set it.
 
 
 class ClaudeCode:
@@ -86,8 +113,6 @@ class ClaudeCode:
             "ANTHROPIC_DEFAULT_OPUS_MODEL": route.model,
             "CLAUDE_CODE_SUBAGENT_MODEL": route.model,
             "API_TIMEOUT_MS": str(_REQUEST_TIMEOUT_MS),
-            "CLAUDE_CODE_USE_BEDROCK": "0",
-            "CLAUDE_CODE_USE_VERTEX": "0",
         }
         if config.max_output_tokens is not None:
             environment["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(config.max_output_tokens)
@@ -101,10 +126,12 @@ class ClaudeCode:
 
     def _settings(self, job: Job, route: dict[str, str]) -> str:
         settings = _user_settings(Path(job.config.settings_file)) if job.config.settings_file else {}
-        environment = settings.get("env")
-        # The key is left to the process environment: a settings file is one more place it could leak from.
-        pinned = {name: value for name, value in route.items() if name != "ANTHROPIC_API_KEY"}
-        settings["env"] = {**(environment if isinstance(environment, dict) else {}), **pinned}
+        own = settings.get("env")
+        machine = allowed_environment(job.home, job.temporary)
+        proxies = {name: machine[name] for name in (*_OTHER_ROUTES, "NO_PROXY", "no_proxy") if name in machine}
+        # The key stands here too: the repository's settings rank above the process environment.
+        settings["env"] = {**_OTHER_ROUTES, **proxies, **(own if isinstance(own, dict) else {}), **route}
+        settings["apiKeyHelper"] = ""
         return json.dumps(settings, indent=2) + "\n"
 
 

@@ -1,6 +1,7 @@
 """What a run consists of: which trials, where each one's files go, and what an agent is told."""
 
 import difflib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,8 +125,8 @@ def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...
         f"repo: {repository_name(task.repo)}",
         f"ref: {task.ref}",
         f"complexity: {task.complexity}",
-        f"checkout: {checkout}",
-        f"artifacts_dir: {artifacts}",
+        f"checkout: {_quoted(checkout)}",
+        f"artifacts_dir: {_quoted(artifacts)}",
     ]
     if only:
         lines.append(f"only: {', '.join(only)}")
@@ -135,3 +136,11 @@ def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...
     if task.clarifying_answers.strip():
         sections.append(f"clarifying_answers:\n{task.clarifying_answers.strip()}")
     return "\n\n".join(sections)
+
+
+def _quoted(path: Path) -> str:
+    """Return a path as one word: whoever reads the prompt must not take a path with a space for its first half."""
+    text = str(path)
+    if re.fullmatch(r"[\w/.+@=-]+", text):
+        return text
+    return f"'{text}'" if '"' in text else f'"{text}"'
