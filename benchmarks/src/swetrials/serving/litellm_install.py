@@ -21,6 +21,9 @@ VERSION = "1.108.7"
 FREE_BYTES_NEEDED = 2_000_000_000
 """Disk space for the environment (756 MB) and the archives in the cache."""
 
+_PROGRESS = ("Resolved", "Prepared", "Installed")
+_REASON_CHARACTERS = 500
+
 
 def find(tools: Path) -> Path | None:
     """Return the proxy's program when the tools folder holds the pinned version, else ``None``. Nothing is run."""
@@ -95,12 +98,13 @@ def _uv(project: Project, say: Callable[[str], None], *words: str) -> None:
             errors="replace",
         ) as process:
             assert process.stderr is not None
-            for line in map(str.strip, process.stderr):
-                said.append(line)
-                if line.startswith(("Resolved", "Prepared", "Installed")):
+            for line in filter(None, map(str.strip, process.stderr)):
+                if line.startswith(_PROGRESS):
                     say(f"  {line}")
+                else:
+                    said.append(line)
     except OSError as error:
         raise ServiceError(f"litellm: cannot run {command[0]}: {error.strerror}") from None
     if process.returncode != 0:
-        why = "; ".join(line for line in said if line)[:500] or f"exit code {process.returncode}"
+        why = "; ".join(said)[:_REASON_CHARACTERS] or f"exit code {process.returncode}"
         raise ServiceError(f"uv could not install litellm {VERSION}: {why}")
