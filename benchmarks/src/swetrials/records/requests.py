@@ -25,18 +25,20 @@ class RequestRecord(Record):
     complete: bool = Field(False, description="the response came to its own end")
     probe: bool = Field(False, description="a call for one token that an agent makes to look at its endpoint")
     retry: bool = Field(False, description="the same body as a request that had failed")
-    request_bytes: int = 0
+    request_bytes: int = Field(0, description="of the body, as sent on; 0 with no status: nothing was sent")
     response_bytes: int = 0
+    refused: bool = Field(False, description="came without the attempt's secret, and was not passed on")
     error: str = ""
 
 
 class RequestsBlock(Record):
     """What the requests of an attempt or a trial come to."""
 
-    count: int = 0
+    count: int = Field(0, description="requests passed on to the route")
     turns: int = Field(0, description="answered calls of a model, probes apart")
     probes: int = 0
     retries: int = 0
+    refused: int = Field(0, description="requests without the attempt's secret; they are in no other figure here")
     statuses: dict[str, int] = Field({}, description="requests by HTTP status; 'none' where no response came")
     models_served: tuple[str, ...] = ()
     api_seconds: float | None = Field(None, description="union of the requests' intervals")

@@ -39,6 +39,10 @@ class Redactor:
         named = (value for name, value in environment.items() if _SECRET_NAME.search(name) and not _PLACE.search(value))
         return cls([*named, *extra])
 
+    def and_also(self, secrets: Iterable[str]) -> Self:
+        """Return a redactor that hides further values, too."""
+        return type(self)([*self._forms, *secrets])
+
     def text(self, text: str) -> str:
         """Return ``text`` with every secret masked."""
         return self._text.sub(MASK, text) if self._text else text

@@ -1,6 +1,6 @@
 """Server-sent events as the three dialects frame them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import orjson
 
@@ -8,6 +8,9 @@ MEDIA_TYPE = "text/event-stream"
 
 DONE = b"data: [DONE]\n\n"
 """The last frame of an OpenAI Chat stream."""
+
+LONGEST_EVENT_BYTES = 16 * 1024 * 1024
+"""A longer event is passed over, so that reading needs bounded memory."""
 
 
 def frame(data: Mapping[str, object], event: str | None = None) -> bytes:
@@ -18,3 +21,40 @@ def frame(data: Mapping[str, object], event: str | None = None) -> bytes:
 
 GARBAGE = b'data: {"type": "content_bl\xff\xfe<<garbage>>\n\n'
 """An event that is cut in the middle of its JSON, and no UTF-8."""
+
+
+class Events:
+    """Cuts a stream of bytes into the data of its events, however the bytes were split on their way.
+
+    Lines end in LF or CRLF, which is what services send; the standard's lone CR is not a line's end here.
+    """
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._data = bytearray()
+        self._too_long = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield the data of the events that ``data`` completes; several data lines are joined by newlines."""
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            if self._line:
+                line = bytes(self._line) + line
+                self._line.clear()
+            yield from self._take(line.removesuffix(b"\r"))
+        self._line += rest
+        if len(self._line) > LONGEST_EVENT_BYTES:
+            self._line.clear()
+            self._too_long = True
+
+    def _take(self, line: bytes) -> Iterator[bytes]:
+        if not line:
+            if self._data and not self._too_long:
+                yield bytes(self._data)
+            self._data.clear()
+            self._too_long = False
+        elif line.startswith(b"data:"):
+            if self._data:
+                self._data += b"\n"
+            self._data += line[5:].removeprefix(b" ")
+            self._too_long = self._too_long or len(self._data) > LONGEST_EVENT_BYTES

@@ -1,0 +1,111 @@
+"""Where a route leads, and how to connect to it: directly or through the proxy that the environment names."""
+
+import asyncio
+import ssl
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import h11
+import httpx
+
+from swetrials.wire.meter.peer import Cut, Peer, Streams
+
+CONNECT_SECONDS = 30.0
+"""For a connection to stand, TLS included; beyond that the meter has no time limits of its own."""
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server of HTTP: ``url`` is its origin and path prefix, ``proxy`` what stands in between, if anything."""
+
+    url: SplitResult
+    proxy: SplitResult | None
+    tls: ssl.SSLContext | None
+
+    @classmethod
+    def at(cls, base_url: str) -> Self:
+        """Return the endpoint at a URL, with the proxy of ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
+
+        Raises:
+            ValueError: it is no URL of HTTP.
+        """
+        url = urlsplit(base_url.rstrip("/"))
+        if url.scheme not in _PORTS or not url.hostname:
+            raise ValueError(f"{base_url!r} is no URL that starts with http:// or https:// and names a host")
+        proxies = getproxies()
+        named = None if proxy_bypass(url.netloc) else proxies.get(url.scheme) or proxies.get("all")
+        return cls(
+            url,
+            urlsplit(named if "://" in named else f"http://{named}") if named else None,
+            httpx.create_ssl_context() if url.scheme == "https" else None,
+        )
+
+    @property
+    def host(self) -> str:
+        """What the ``Host`` header says."""
+        return self.url.netloc.rpartition("@")[2]
+
+    def target(self, path: str) -> str:
+        """Return what a request line names: the path below the prefix, as a whole URL where a proxy has to read it."""
+        whole = f"{self.url.path}{path}" or "/"
+        return f"http://{self.host}{whole}" if self.proxy is not None and self.tls is None else whole
+
+    def url_of(self, target: str) -> str:
+        """Return the whole URL that a request line means."""
+        return target if target.startswith("http") else f"{self.url.scheme}://{self.host}{target}"
+
+    @property
+    def proxy_headers(self) -> list[tuple[bytes, bytes]]:
+        """What the proxy wants to see in a request that it reads."""
+        return _credentials(self.proxy) if self.proxy is not None and self.tls is None else []
+
+    async def connect(self) -> Peer:
+        """Return a connection on which requests can be sent.
+
+        Raises:
+            OSError: there is no connecting, for a reason that the error tells.
+        """
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                return Peer(h11.CLIENT, await self._streams())
+        except TimeoutError:
+            raise TimeoutError(f"no connection within {CONNECT_SECONDS:g} seconds") from None
+
+    async def _streams(self) -> Streams:
+        if self.proxy is None:
+            return await asyncio.open_connection(*_address(self.url), ssl=self.tls)
+        streams = await asyncio.open_connection(*_address(self.proxy))
+        if self.tls is not None:
+            await self._tunnel(streams, self.proxy)
+            await streams[1].start_tls(self.tls, server_hostname=self.url.hostname)
+        return streams
+
+    async def _tunnel(self, streams: Streams, proxy: SplitResult) -> None:
+        authority = "{}:{}".format(*_address(self.url))
+        peer = Peer(h11.CLIENT, streams)
+        headers = [(b"host", authority.encode()), *_credentials(proxy)]
+        peer.put(h11.Request(method=b"CONNECT", target=authority.encode(), headers=headers))
+        await peer.flush()
+        try:
+            answer = await peer.next()
+        except Cut as cut:
+            raise ConnectionError(f"the proxy {proxy.hostname} broke off: {cut}") from None
+        if not (isinstance(answer, h11.Response) and answer.status_code == 200):
+            status = getattr(answer, "status_code", "nothing")
+            raise ConnectionError(f"the proxy {proxy.hostname} answered {status} to CONNECT")
+
+
+def _address(url: SplitResult) -> tuple[str, int]:
+    return url.hostname or "", url.port or _PORTS.get(url.scheme, 80)
+
+
+def _credentials(proxy: SplitResult) -> list[tuple[bytes, bytes]]:
+    if proxy.username is None:
+        return []
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return [(b"proxy-authorization", b"Basic " + b64encode(pair.encode()))]

@@ -1,0 +1,145 @@
+"""The meter of one attempt: where it listens, what the agent is given, and what was counted."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import h11
+from pydantic import SecretStr
+
+from swetrials.records.requests import RequestRecord, RequestsBlock
+from swetrials.store.redaction import Redactor
+from swetrials.wire.meter.block import requests_block
+from swetrials.wire.meter.endpoint import Endpoint
+from swetrials.wire.meter.ledger import Ledger
+from swetrials.wire.meter.peer import READ_BYTES, Peer
+from swetrials.wire.meter.relay import Passage, Relay
+from swetrials.wire.meter.signing import Signer
+from swetrials.wire.route import Route
+
+HOST = "127.0.0.1"
+
+AGENT_KEY = "swetrials-meter"
+"""The key that agents are given, for some refuse to start without one. It opens nothing."""
+
+
+class Meter:
+    """Counts what passes. ``route`` is what the agent gets in place of the real one: it holds no key of the user's."""
+
+    def __init__(self, route: Route, ledger: Ledger) -> None:
+        self.route = route
+        self._ledger = ledger
+
+    def requests(self) -> Sequence[RequestRecord]:
+        """Return every request so far in the order of their starts, those under way as they stand."""
+        return self._ledger.records
+
+    def block(self) -> RequestsBlock:
+        """Return what the requests come to, so far."""
+        return requests_block(self._ledger.records)
+
+
+@asynccontextmanager
+async def metered(
+    route: Route, log: Path, redactor: Redactor, *, began: float | None = None, keep_bodies: bool = False
+) -> AsyncIterator[Meter]:
+    """Stand between an agent and its route for as long as the context lasts.
+
+    Bodies pass untouched, as they come, in both directions. The agent reaches the meter at a path that nobody
+    else on this machine can guess; the real key, or AWS signature, is put in on the way. A request is cut at
+    the endpoint as soon as the agent lets go of it. At the end whatever is under way is cut and recorded.
+
+    Args:
+        route: the real way to the model.
+        log: where each request is logged when it ends, as a line of JSON.
+        redactor: hides secrets in what is logged; the route's own are hidden, too.
+        began: when the attempt began, on the clock of ``time.monotonic``; now, where it is not given.
+        keep_bodies: whether bodies are kept in ``requests/<number>.request`` and ``.response`` beside the log.
+
+    Raises:
+        ValueError: the route's URL is none of HTTP.
+        CannotSign: the route has AWS keys, but something that signing needs is missing.
+        OSError: the log cannot be written.
+    """
+    endpoint = Endpoint.at(route.base_url)
+    signer = Signer(route.aws, route.region) if route.aws is not None and not _key(route) else None
+    ledger = Ledger(log, redactor.and_also(_secrets(route)), time.monotonic() if began is None else began, keep_bodies)
+    door = _Door(Passage(secrets.token_hex(16), route, endpoint, signer, ledger))
+    server = await asyncio.get_running_loop().create_server(door.connection, HOST, 0)
+    try:
+        port = server.sockets[0].getsockname()[1]
+        yield Meter(_route_of_agent(route, f"http://{HOST}:{port}/{door.passage.secret}"), ledger)
+    finally:
+        server.close()
+        with anyio.CancelScope(shield=True):
+            await door.close()
+        ledger.close()
+
+
+def _route_of_agent(route: Route, base_url: str) -> Route:
+    # In the Bedrock dialect, no key makes agents send their requests unsigned, which is all that is needed here.
+    key = "" if route.dialects == {"bedrock"} else AGENT_KEY
+    return replace(route, base_url=base_url, api_key=SecretStr(key), aws=None)
+
+
+def _key(route: Route) -> str:
+    return route.api_key.get_secret_value()
+
+
+def _secrets(route: Route) -> list[str]:
+    aws = [route.aws.secret_key, route.aws.session_token] if route.aws is not None else []
+    return [secret.get_secret_value() for secret in (route.api_key, *aws) if secret is not None]
+
+
+class _Door:
+    """The connections that are open."""
+
+    def __init__(self, passage: Passage) -> None:
+        self.passage = passage
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def connection(self) -> asyncio.Protocol:
+        """Return what serves a new connection."""
+        return _Connection(self)
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> asyncio.Task[None]:
+        """Begin to pass on what comes on a connection."""
+        task = asyncio.create_task(Relay(self.passage, Peer(h11.SERVER, (reader, writer))).serve())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def close(self) -> None:
+        """Cut every connection and wait until what passed on it is recorded."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel("the attempt ended")
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Connection(asyncio.StreamReaderProtocol):
+    """A connection whose end stops what is under way at once, even while nobody reads from it."""
+
+    def __init__(self, door: _Door) -> None:
+        self._door = door
+        self._task: asyncio.Task[None] | None = None
+        super().__init__(asyncio.StreamReader(limit=READ_BYTES), self._connected)
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._task = self._door.serve(reader, writer)
+
+    def eof_received(self) -> bool:
+        """Close a connection that the agent has closed on its side: nobody waits there for the rest."""
+        super().eof_received()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop what is under way."""
+        super().connection_lost(exc)
+        if self._task is not None:
+            self._task.cancel("the agent closed the connection")

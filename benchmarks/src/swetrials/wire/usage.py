@@ -1,0 +1,67 @@
+"""What a response tells of itself: the model that served it, why it stopped, and its tokens in disjoint buckets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import orjson
+
+from swetrials.records.usage import Usage
+
+JsonObject = Mapping[str, object]
+
+
+@dataclass
+class Told:
+    """What a response has told so far.
+
+    ``usage`` is what had been reported by then, so a lower bound until ``final``: the response has come to the
+    end that its dialect gives it.
+    """
+
+    model: str | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+    final: bool = False
+    error: str = ""
+
+
+class Interpreter(Protocol):
+    """Understands the responses of one dialect; what it does not know it passes over."""
+
+    told: Told
+
+    def event(self, event: JsonObject) -> None:
+        """Take in one event of a streamed response."""
+
+    def whole(self, body: JsonObject) -> None:
+        """Take in the body of a response that is not streamed."""
+
+
+def parse(data: bytes | bytearray | str) -> JsonObject:
+    """Return a JSON object; an empty one where the data is anything else."""
+    try:
+        return mapping(orjson.loads(data))
+    except orjson.JSONDecodeError:
+        return {}
+
+
+def mapping(value: object) -> JsonObject:
+    """Return ``value`` when it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def count(value: object) -> int | None:
+    """Return ``value`` when it is a number of tokens, else ``None``: not told."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def text(value: object) -> str | None:
+    """Return ``value`` when it is a text that says something, else ``None``."""
+    return value if isinstance(value, str) and value else None
+
+
+def error_message(body: JsonObject) -> str:
+    """Return what an error says: in ``error.message`` (Anthropic, OpenAI), ``error`` or ``message`` (Bedrock)."""
+    error = body.get("error")
+    return text(mapping(error).get("message")) or text(error) or text(body.get("message")) or ""

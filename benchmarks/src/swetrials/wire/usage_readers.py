@@ -1,0 +1,196 @@
+"""Reading usage out of a response's bytes while they pass: one reader for each way of framing a response.
+
+A reader takes decoded bytes, cut anywhere, and never raises for what it cannot understand; the memory it needs
+is bounded, whatever the length of the response.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from swetrials.wire import eventstream, sse
+from swetrials.wire.route import Dialect
+from swetrials.wire.usage import Interpreter, JsonObject, Told, error_message, parse
+from swetrials.wire.usage_anthropic import AnthropicMessages
+from swetrials.wire.usage_bedrock import Converse, event_of
+from swetrials.wire.usage_openai import OpenAIChat, OpenAIResponses
+
+LONGEST_BODY_BYTES = 16 * 1024 * 1024
+"""A longer body that is not streamed is not read; it would be hundreds of times the longest answer there is."""
+
+_ENDINGS: dict[str, Dialect] = {
+    "/v1/messages": "anthropic",
+    "/chat/completions": "openai-chat",
+    "/responses": "openai-responses",
+}
+_BEDROCK_CALLS = {"invoke", "invoke-with-response-stream", "converse", "converse-stream"}
+_INTERPRETERS: dict[Dialect, Callable[[], Interpreter]] = {
+    "anthropic": AnthropicMessages,
+    "bedrock": AnthropicMessages,
+    "openai-chat": OpenAIChat,
+    "openai-responses": OpenAIResponses,
+}
+
+
+class UsageReader(Protocol):
+    """Reads one response as it passes."""
+
+    @property
+    def told(self) -> Told:
+        """What the response has told so far."""
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the body, cut anywhere, without content encoding."""
+
+    def finish(self) -> None:
+        """Take in that the body came to its end."""
+
+
+def dialect_of(method: str, path: str) -> Dialect | None:
+    """Return the dialect of a call of a model; ``None`` for any other request."""
+    if method != "POST":
+        return None
+    path = urlsplit(path).path
+    if bedrock_model(path) is not None:
+        return "bedrock"
+    return next((dialect for ending, dialect in _ENDINGS.items() if path.endswith(ending)), None)
+
+
+def bedrock_model(path: str) -> str | None:
+    """Return the model, as the path writes it, of a call ``.../model/{id}/invoke`` and its like."""
+    parts = path.split("/")
+    if len(parts) >= 3 and parts[-3] == "model" and parts[-1] in _BEDROCK_CALLS:
+        return parts[-2]
+    return None
+
+
+def reader_for(dialect: Dialect, path: str, content_type: str) -> UsageReader | None:
+    """Return a reader for the answer to a call of a model; ``None`` for a kind of body that no model sends.
+
+    Args:
+        dialect: of the call.
+        path: of the call; tells Converse from the other calls of Bedrock.
+        content_type: the response's header.
+    """
+    converse = dialect == "bedrock" and "/converse" in path
+    interpreter = Converse() if converse else _INTERPRETERS[dialect]()
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type == sse.MEDIA_TYPE:
+        return SseReader(interpreter)
+    if media_type == eventstream.CONTENT_TYPE:
+        return FrameReader(interpreter)
+    if media_type == "application/json":
+        return WholeReader(interpreter)
+    return None
+
+
+class SseReader:
+    """Server-sent events, each with a JSON object; ``[DONE]`` ends the stream of OpenAI Chat."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+        self._events = sse.Events()
+
+    @property
+    def told(self) -> Told:
+        """What the response has told so far."""
+        return self._interpreter.told
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the stream."""
+        for event in self._events.feed(data):
+            if event == b"[DONE]":
+                self.told.final = True
+            else:
+                self._interpreter.event(parse(event))
+
+    def finish(self) -> None:
+        """Take in that the body came to its end. Some servers leave the last event out after the stop reason."""
+        self.told.final = self.told.final or self.told.stop_reason is not None
+
+
+class FrameReader:
+    """Frames of an AWS event stream."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+        self._decoder = eventstream.Decoder()
+        self._lost = False
+
+    @property
+    def told(self) -> Told:
+        """What the response has told so far."""
+        return self._interpreter.told
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the stream; after a damaged frame the rest cannot be read."""
+        if self._lost:
+            return
+        try:
+            for frame in self._decoder.feed(data):
+                self._interpreter.event(event_of(frame))
+        except eventstream.BadFrame as error:
+            self._lost = True
+            self.told.error = str(error)
+
+    def finish(self) -> None:
+        """Take in that the body came to its end."""
+
+
+class WholeReader:
+    """A body that is one JSON object."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+        self._body = BoundedBody()
+
+    @property
+    def told(self) -> Told:
+        """What the response has told so far: nothing before its end."""
+        return self._interpreter.told
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the body."""
+        self._body.add(data)
+
+    def finish(self) -> None:
+        """Take in that the body came to its end."""
+        if body := self._body.json():
+            self._interpreter.whole(body)
+
+
+class ErrorReader:
+    """The body of a response that says why there is no answer."""
+
+    def __init__(self) -> None:
+        self.told = Told()
+        self._body = BoundedBody()
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the body."""
+        self._body.add(data)
+
+    def finish(self) -> None:
+        """Take in that the body came to its end."""
+        self.told.error = error_message(self._body.json())
+        self.told.final = True
+
+
+class BoundedBody:
+    """A body that is kept until it is whole, unless it is too long for that."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._too_long = False
+
+    def add(self, data: bytes) -> None:
+        """Take in the next bytes."""
+        self._too_long = self._too_long or len(self._data) + len(data) > LONGEST_BODY_BYTES
+        if self._too_long:
+            self._data.clear()
+        else:
+            self._data += data
+
+    def json(self) -> JsonObject:
+        """Return the object that the body is; an empty one where it is none, or too long."""
+        return parse(self._data)
