@@ -100,7 +100,7 @@ class LiteLLMHosting:
         return NoTelemetry()
 
     async def _proxy_problem(self) -> Check | None:
-        base_url, start = self._route.base_url, _start_command(self._route.base_url)
+        base_url, start = self._route.base_url, start_command(self._route.base_url)
         try:
             response = await self._client.get("/health/liveliness")
         except httpx.ConnectError:
@@ -179,7 +179,8 @@ def _refuses_key(response: httpx.Response) -> bool:
     return response.status_code in {401, 403} or "no_db_connection" in response.text[:500]
 
 
-def _start_command(base_url: str) -> str:
+def start_command(base_url: str) -> str:
+    """Return the command that starts a proxy where a base URL expects it."""
     if not is_loopback(base_url):
         return "start it there: swetrials proxy start"
     port = urlsplit(base_url).port
