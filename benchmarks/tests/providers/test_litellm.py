@@ -37,6 +37,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
+    """One request and its page."""
+
     server: Server
 
     def do_GET(self) -> None:

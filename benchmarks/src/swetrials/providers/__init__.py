@@ -3,7 +3,10 @@
 from swetrials.providers.base import Provider
 from swetrials.providers.bedrock import Bedrock
 from swetrials.providers.endpoint import Endpoint
+from swetrials.providers.litellm import LiteLLM
 from swetrials.providers.rehearsal import Rehearsal
 
-PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock())}
+PROVIDERS: dict[str, Provider] = {
+    provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock(), LiteLLM())
+}
 """Every hosting path by the name a user types."""
