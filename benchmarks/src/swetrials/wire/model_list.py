@@ -50,9 +50,10 @@ def is_loopback(base_url: str) -> bool:
 
 
 def _entry(entry: dict[str, object]) -> ServedModel:
+    name = str(entry["id"])
     window = entry.get("max_model_len")
     return ServedModel(
-        id=str(entry["id"]),
+        id=name,
         owned_by=str(entry.get("owned_by", "")),
         max_model_len=window if isinstance(window, int) and window > 0 else None,
     )
