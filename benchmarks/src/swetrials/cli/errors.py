@@ -59,13 +59,12 @@ def _code_of(app: typer.Typer, argv: list[str]) -> int:
     argv = [word for word in argv if word != "--debug"]
     try:
         app(argv, prog_name="swetrials")
-    except SystemExit as ending:
-        # Typer ends like this always: after success, after its own complaint about an argument, after Ctrl-C.
-        code = ending.code if isinstance(ending.code, int) else 0
-        return _interrupted() if code == INTERRUPTED else code
-    except BaseExceptionGroup as group:
-        return _known(_first(group), debug)
-    except Exception as error:
+    except (Exception, SystemExit, BaseExceptionGroup) as raised:
+        error = _first(raised)
+        if isinstance(error, SystemExit):
+            # Typer ends like this always: after success, after its own complaint about an argument, after Ctrl-C.
+            code = error.code if isinstance(error.code, int) else 0
+            return _interrupted() if code == INTERRUPTED else code
         return 1 if _reader_is_gone() else _known(error, debug)
     return 0
 
@@ -74,8 +73,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def _first(group: BaseExceptionGroup) -> BaseException:
-    error: BaseException = group
+def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

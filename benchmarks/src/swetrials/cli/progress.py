@@ -48,13 +48,16 @@ class ConsoleViewer:
     def check(self, check: Check) -> None:
         """Show one line of the pre-flight, with what mends it below when it failed."""
         mark, style = _MARKS[check.status]
+        self._line(f"  {check.name}", Text(mark, style), Text(check.detail))
+        if check.mend and check.status in {"failed", "warning"}:
+            self._line("", Text(""), Text(f"mend: {check.mend}", style="dim"))
+
+    def _line(self, name: str, mark: Text, detail: Text) -> None:
         line = Table.grid(padding=(0, 1))
         line.add_column(width=14)
         line.add_column(width=4)
         line.add_column(overflow="fold")
-        line.add_row(f"  {check.name}", Text(mark, style), Text(check.detail))
-        if check.mend and check.status in {"failed", "warning"}:
-            line.add_row("", "", Text(f"mend: {check.mend}", style="dim"))
+        line.add_row(name, mark, detail)
         self._console.print(line)
 
     def say(self, line: str) -> None:

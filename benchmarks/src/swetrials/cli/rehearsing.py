@@ -24,5 +24,8 @@ def serve(path: Path, port: int, fault: str | None) -> int:
             )
             await anyio.sleep_forever()
 
-    anyio.run(go)
+    try:
+        anyio.run(go)
+    except OSError as error:
+        raise UsageError(f"--port: {error.strerror}") from None
     return 0

@@ -1,5 +1,6 @@
 """Tables on the terminal."""
 
+import os
 from collections.abc import Sequence
 
 from rich import box
@@ -46,7 +47,15 @@ def _table(summary: RunSummary, columns: Sequence[str]) -> Table:
     return table
 
 
+class _PatientConsole(Console):
+    """A console that nobody has to read to the end: the run goes on when its viewer has left (``| head``)."""
+
+    def on_broken_pipe(self) -> None:
+        """Write to nowhere from now on."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
 def console_for_output() -> Console:
     """Return the console for results: as wide as the terminal, wide enough for the tables elsewhere."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_UNLIMITED)
+    console = _PatientConsole(highlight=False)
+    return console if console.is_terminal else _PatientConsole(highlight=False, width=_UNLIMITED)
