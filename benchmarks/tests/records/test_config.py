@@ -12,7 +12,7 @@ def test_endpoints(endpoint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "endpoint", ["localhost:8000", "ftp://x", "http://", "", "http://x y", "http://[x", "http://x\n"]
+    "endpoint", ["localhost:8000", "ftp://x", "http://", "", "http://x y", "http://[x", "http://x\n", "http://x:99999"]
 )
 def test_endpoints_that_are_none(endpoint: str) -> None:
     with pytest.raises(ValidationError, match="endpoint"):
@@ -26,6 +26,13 @@ def test_an_endpoint_never_carries_a_secret_into_the_records() -> None:
 
 def test_the_key_is_not_shown() -> None:
     assert "hunter2" not in repr(RunnerConfig.model_validate({"api_key": "hunter2"}))
+
+
+@pytest.mark.parametrize("key", ["hunter2\n", "hünter2-and-more", "hunter2\0", "two hunters"])
+def test_a_key_that_no_header_can_carry_is_refused_unseen(key: str) -> None:
+    with pytest.raises(ValidationError, match="no HTTP header") as raised:
+        RunnerConfig.model_validate({"api_key": key})
+    assert "nter" not in raised.value.errors(include_input=False)[0]["msg"]
 
 
 @pytest.mark.parametrize("model", ["", " ", "-x", "a b", "[1m]", "x" * 101])

@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+import anyio
 import httpx
 
 from swetrials.providers.base import Check, NoTelemetry, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
+from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
 from swetrials.wire.route import Route
 
 _TIMEOUT_SECONDS = 10
@@ -55,29 +57,26 @@ class EndpointHosting:
         key = self._route.api_key.get_secret_value()
         headers = {"x-api-key": key, "authorization": f"Bearer {key}", "anthropic-version": "2023-06-01"}
         try:
-            async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
-                response = await client.get(url, headers=headers)
-        except httpx.HTTPError as error:
-            problem = str(error) or type(error).__name__
-            return [
-                Check("endpoint", "failed", f"{url} does not answer: {problem}", "start the server, or mend --endpoint")
-            ]
-        if response.status_code in {401, 403}:
-            return [
-                Check("endpoint", "failed", f"{url} refuses the key ({response.status_code})", "set SWETRIALS_API_KEY")
-            ]
-        if response.status_code == 404:
+            # The client's own limit counts from byte to byte: a server that drips would hold the run for ever.
+            with anyio.fail_after(_TIMEOUT_SECONDS):
+                trust_env = not is_loopback(self._route.base_url)
+                async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS, trust_env=trust_env) as client:
+                    response = await client.get(url, headers=headers)
+        except (httpx.HTTPError, TimeoutError) as error:
+            problem = str(error) or f"nothing within {_TIMEOUT_SECONDS} s"
+            mend = "start the server, or mend --endpoint"
+            return [Check("endpoint", "failed", f"{url} does not answer: {problem}", mend)]
+        if response.status_code == httpx.codes.NOT_FOUND:
             return [Check("endpoint", "warning", f"{url} answers, but lists no models: the model cannot be checked")]
-        return [Check("endpoint", "ok", f"{url} answers"), self._model_check(response)]
-
-    def _model_check(self, response: httpx.Response) -> Check:
-        model = self._route.model
         try:
-            served = [str(entry["id"]) for entry in response.json()["data"]]
-        except (ValueError, KeyError, TypeError):
-            return Check(
-                "model", "failed", "the endpoint answers with something that is not a list of models", "mend --endpoint"
-            )
+            served = [model.id for model in read_model_list(response)]
+        except ModelListError as error:
+            mend = "set SWETRIALS_API_KEY" if error.kind == "key_refused" else "mend --endpoint"
+            return [Check("endpoint", "failed", f"{url} {error}", mend)]
+        return [Check("endpoint", "ok", f"{url} answers"), self._model_check(served)]
+
+    def _model_check(self, served: Sequence[str]) -> Check:
+        model = self._route.model
         if model.split("[")[0] in served:
             return Check("model", "ok", f"{model} is served")
         listed = ", ".join(served[:5]) + (" ..." if len(served) > 5 else "")

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from swetrials.records.base import PathPart, Record, fault_at, safe_path_part
 from swetrials.records.slug import model_slug
@@ -29,11 +29,11 @@ def base_url(value: str) -> str:
     """Return ``value`` when it is an http(s) URL without credentials, which would end up in the records.
 
     Raises:
-        ValueError: it has another scheme, no host, or a user name or password.
+        ValueError: it has another scheme, no host, no possible port, or a user name or password.
     """
     try:
         parts = urlsplit(value)
-        host, userinfo = parts.hostname, parts.username or parts.password
+        host, _, userinfo = parts.hostname, parts.port, parts.username or parts.password
     except ValueError as error:
         raise ValueError(f"not a URL: {error}") from None
     if userinfo:
@@ -100,6 +100,14 @@ class RunnerConfig(Record):
     settings_file: Text | None = Field(None, description="extra settings merged into the agent's own")
     scenario: Text | None = Field(None, description="rehearsal: the script to play; default: beside the dataset")
     fault: Text | None = Field(None, description="rehearsal: a fault that every scripted request meets")
+
+    @field_validator("api_key")
+    @classmethod
+    def _fits_a_header(cls, key: SecretStr | None) -> SecretStr | None:
+        text = key.get_secret_value() if key else ""
+        if not (text.isascii() and text.isprintable()) or " " in text:
+            raise ValueError("the key holds a space, a line break or a letter that no HTTP header can carry")
+        return key
 
     @model_validator(mode="after")
     def _bypass_needs_a_sandbox(self) -> Self:

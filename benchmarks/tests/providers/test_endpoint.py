@@ -1,0 +1,197 @@
+"""Looking at somebody else's server, which is a real one here, before anything is spent on it."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import anyio
+import pytest
+
+from swetrials.providers import endpoint
+from swetrials.providers.base import Check, ProviderError
+from swetrials.providers.endpoint import Endpoint
+from swetrials.records.config import RunnerConfig
+
+KEY = "sk-secret-123"
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+class Server:
+    """A server on loopback that answers every GET in one way and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.answer: Answer = json_answer({"data": []})
+        self.asked: list[tuple[str, dict[str, str]]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+                outer.answer(self)
+
+            def log_message(self, format: str, *args: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def plain(status: int, body: bytes, kind: str = "text/html") -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("content-type", kind)
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def json_answer(value: object, status: int = 200) -> Answer:
+    return plain(status, json.dumps(value).encode(), "application/json")
+
+
+def models(*names: str) -> Answer:
+    return json_answer({"data": [{"id": name} for name in names]})
+
+
+def dripping(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(100):
+        try:
+            handler.wfile.write(b" ")
+            time.sleep(0.05)
+        except OSError:
+            return
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+def checks(url: str, model: str = "some-model", key: str = KEY) -> dict[str, Check]:
+    config = RunnerConfig.model_validate({"provider": "endpoint", "endpoint": url, "model": model, "api_key": key})
+
+    async def look() -> dict[str, Check]:
+        async with Endpoint().open(config) as hosting:
+            return {check.name: check for check in await hosting.checks()}
+
+    found = anyio.run(look)
+    for check in found.values():
+        assert key not in check.detail + check.mend
+        assert check.status in {"ok", "warning"} or check.mend
+    return found
+
+
+def states(found: dict[str, Check]) -> dict[str, str]:
+    return {name: check.status for name, check in found.items()}
+
+
+@pytest.mark.parametrize("model", ["some-model", "some-model[1m]"])
+def test_a_model_that_is_served(server: Server, model: str) -> None:
+    server.answer = models("other", "some-model")
+    assert states(checks(server.url, model)) == {"endpoint": "ok", "model": "ok"}
+
+
+def test_the_key_is_sent_in_both_ways_and_no_path_twice(server: Server) -> None:
+    server.answer = models("some-model")
+    for url in (server.url, server.url + "/", server.url + "/v1", server.url + "/v1/"):
+        assert states(checks(url)) == {"endpoint": "ok", "model": "ok"}
+    assert {path for path, _ in server.asked} == {"/v1/models"}
+    headers = server.asked[0][1]
+    assert (headers["x-api-key"], headers["authorization"]) == (KEY, f"Bearer {KEY}")
+
+
+def test_another_model_is_served(server: Server) -> None:
+    server.answer = models("other-1", "other-2")
+    found = checks(server.url)
+    assert states(found) == {"endpoint": "ok", "model": "failed"}
+    assert found["model"].detail == "some-model is not served here; served: other-1, other-2"
+    server.answer = models()
+    assert checks(server.url)["model"].detail.endswith("served: nothing")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_refused(server: Server, status: int) -> None:
+    server.answer = json_answer({"error": "no"}, status)
+    found = checks(server.url)
+    assert states(found) == {"endpoint": "failed"}
+    assert (str(status) in found["endpoint"].detail, found["endpoint"].mend) == (True, "set SWETRIALS_API_KEY")
+
+
+def test_a_server_that_lists_no_models(server: Server) -> None:
+    server.answer = plain(404, b"not found")
+    assert states(checks(server.url)) == {"endpoint": "warning"}
+
+
+@pytest.mark.parametrize("status", [301, 429, 500, 503])
+def test_a_server_in_trouble_is_not_one_that_answers(server: Server, status: int) -> None:
+    server.answer = plain(status, b"sorry", "text/plain")
+    found = checks(server.url)
+    assert states(found) == {"endpoint": "failed"}
+    assert str(status) in found["endpoint"].detail
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        plain(200, b"<html><body>Sign in</body></html>"),
+        plain(200, b""),
+        plain(200, b'{"data": [{"id": "some-mo', "application/json"),
+        json_answer(["some-model"]),
+        json_answer({"data": None}),
+        json_answer({"data": [{"name": "some-model"}]}),
+        json_answer({"data": ["some-model"]}),
+        json_answer("some-model"),
+        plain(200, b"\xff\xfe{", "application/json"),
+    ],
+)
+def test_a_page_that_is_no_list_of_models(server: Server, answer: Answer) -> None:
+    server.answer = answer
+    found = checks(server.url)
+    assert states(found) == {"endpoint": "failed"}
+    assert "web page" in found["endpoint"].detail or "not a list of models" in found["endpoint"].detail
+
+
+def test_a_closed_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    found = checks(f"http://127.0.0.1:{port}")
+    assert states(found) == {"endpoint": "failed"}
+    assert f"http://127.0.0.1:{port}/v1/models does not answer" in found["endpoint"].detail
+
+
+def silent(handler: BaseHTTPRequestHandler) -> None:
+    time.sleep(1.5)
+
+
+@pytest.mark.parametrize("answer", [silent, dripping])
+def test_a_server_that_takes_for_ever(server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer) -> None:
+    monkeypatch.setattr(endpoint, "_TIMEOUT_SECONDS", 0.3)
+    server.answer = answer
+    started = time.monotonic()
+    found = checks(server.url)
+    assert time.monotonic() - started < 1.4
+    assert states(found) == {"endpoint": "failed"}
+    assert "does not answer" in found["endpoint"].detail
+
+
+@pytest.mark.parametrize(
+    ("config", "key"), [({"api_key": KEY}, "endpoint"), ({"endpoint": "http://127.0.0.1:9"}, "api_key")]
+)
+def test_what_is_not_given_is_named(config: dict[str, str], key: str) -> None:
+    with pytest.raises(ProviderError, match=f"^{key}: "):
+        Endpoint().preview(RunnerConfig.model_validate({"provider": "endpoint", **config}))
