@@ -5,6 +5,7 @@ from swetrials.providers.bedrock import Bedrock
 from swetrials.providers.endpoint import Endpoint
 from swetrials.providers.litellm import LiteLLM
 from swetrials.providers.rehearsal import Rehearsal
+from swetrials.providers.vllm import Vllm
 
 PROVIDERS: dict[str, Provider] = {
     provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock(), LiteLLM())

@@ -56,11 +56,13 @@ class CounterWatch:
         if self._sampling is None:
             return
         self._sampling.cancel_scope.cancel()
-        # The attempt's own exception is kept from the task group, which would wrap it into a group.
-        await self._sampling.__aexit__(None, None, None)
-        self._ended_at = self._clock()
-        with anyio.move_on_after(_LAST_SCRAPE_SECONDS, shield=True):
-            await self._read()
+        try:
+            # The attempt's own exception is kept from the task group, which would wrap it into a group.
+            await self._sampling.__aexit__(None, None, None)
+        finally:
+            self._ended_at = self._clock()
+            with anyio.move_on_after(_LAST_SCRAPE_SECONDS, shield=True):
+                await self._read()
 
     def block(self) -> VllmPrometheus:
         """Return the counters' increase and the gauges' readings over the block."""
@@ -104,9 +106,9 @@ class CounterWatch:
         if not self._single_tenant:
             remarks.append(_SHARED)
         if window.restarts:
-            remarks.append(f"the server was restarted {window.restarts} times meanwhile: increases are lower bounds")
+            remarks.append(f"server restarts meanwhile: {window.restarts}: increases are lower bounds")
         if self._missed:
-            remarks.append(f"{self._missed} scrapes failed: {self._problem}")
+            remarks.append(f"scrapes that failed: {self._missed}: {self._problem}")
         if window.last_at_seconds < self._ended_at:
             unseen = self._ended_at - window.last_at_seconds
             remarks.append(f"the last {unseen:.0f} s were not seen: increases are lower bounds")
