@@ -8,6 +8,6 @@ from swetrials.providers.rehearsal import Rehearsal
 from swetrials.providers.vllm import Vllm
 
 PROVIDERS: dict[str, Provider] = {
-    provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock(), LiteLLM())
+    provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock(), LiteLLM(), Vllm())
 }
 """Every hosting path by the name a user types."""
