@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 
 from swetrials.agents.base import Job, Launch, StreamReader
+from swetrials.agents.claude_route import AWS_SECRETS, route_environment
 from swetrials.agents.claude_stream import ClaudeReader
 from swetrials.agents.install import Package
 from swetrials.agents.packages import PACKAGES
 from swetrials.wire.route import Dialect
 from swetrials.workspace.environment import allowed_environment
-
-_REQUEST_TIMEOUT_MS = 600_000
-# Claude Code's own default for one API request; stated so that a subject repository cannot change it.
 
 _OTHER_ROUTES = {
     **dict.fromkeys(
@@ -41,11 +39,11 @@ _OTHER_ROUTES = {
 
 
 class ClaudeCode:
-    """Drives Anthropic's CLI, which speaks Anthropic Messages."""
+    """Drives Anthropic's CLI, which speaks Anthropic Messages and, natively, Bedrock."""
 
     name = "claude"
     folder = "claude-code"
-    dialects: frozenset[Dialect] = frozenset({"anthropic"})
+    dialects: frozenset[Dialect] = frozenset({"anthropic", "bedrock"})
     package: Package = PACKAGES["claude"]
 
     def reader(self) -> StreamReader:
@@ -70,7 +68,7 @@ class ClaudeCode:
         """
         config_home = job.home / ".claude"
         settings = job.home / "settings.json"
-        route = self._route_environment(job)
+        route = route_environment(job)
         files = {settings: self._settings(job, route)}
         if job.skill is not None:
             files[config_home / "skills" / job.skill.name / "SKILL.md"] = job.skill.text
@@ -100,38 +98,15 @@ class ClaudeCode:
         prompt = f"/{job.skill.name} {job.prompt}" if job.skill is not None else job.prompt
         return (*argv, "--", prompt)
 
-    def _route_environment(self, job: Job) -> dict[str, str]:
-        config, route = job.config, job.route
-        environment = {
-            "ANTHROPIC_BASE_URL": route.base_url,
-            "ANTHROPIC_API_KEY": route.api_key.get_secret_value(),
-            "ANTHROPIC_MODEL": route.model,
-            # Background and subagent calls must reach the measured model too, never a vendor default.
-            "ANTHROPIC_SMALL_FAST_MODEL": route.model,
-            "ANTHROPIC_DEFAULT_HAIKU_MODEL": route.model,
-            "ANTHROPIC_DEFAULT_SONNET_MODEL": route.model,
-            "ANTHROPIC_DEFAULT_OPUS_MODEL": route.model,
-            "CLAUDE_CODE_SUBAGENT_MODEL": route.model,
-            "API_TIMEOUT_MS": str(_REQUEST_TIMEOUT_MS),
-        }
-        if config.max_output_tokens is not None:
-            environment["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(config.max_output_tokens)
-        window = route.context_window or config.context_window
-        if window is not None:
-            reserve = config.max_output_tokens or 0
-            environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = str(
-                max(1, int(window * config.auto_compact_fraction) - reserve)
-            )
-        return environment
-
     def _settings(self, job: Job, route: dict[str, str]) -> str:
         settings = _user_settings(Path(job.config.settings_file)) if job.config.settings_file else {}
         own = settings.get("env")
         machine = allowed_environment(job.home, job.temporary)
         proxies = {name: machine[name] for name in (*_OTHER_ROUTES, "NO_PROXY", "no_proxy") if name in machine}
         # The key stands here too: the repository's settings rank above the process environment.
-        settings["env"] = {**_OTHER_ROUTES, **proxies, **(own if isinstance(own, dict) else {}), **route}
-        settings["apiKeyHelper"] = ""
+        pinned = {name: value for name, value in route.items() if not value or name not in AWS_SECRETS}
+        settings["env"] = {**_OTHER_ROUTES, **proxies, **(own if isinstance(own, dict) else {}), **pinned}
+        settings |= dict.fromkeys(("apiKeyHelper", "awsAuthRefresh", "awsCredentialExport"), "")
         return json.dumps(settings, indent=2) + "\n"
 
 
