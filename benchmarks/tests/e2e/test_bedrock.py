@@ -1,0 +1,136 @@
+"""The quickstart tasks through Bedrock, with the real Claude Code and each kind of credentials."""
+
+import pathlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from e2e.harness import QUICKSTART, Workplace, needs_agent
+from providers.fake_aws import GOOD_KEY, fake_aws
+from swetrials.records.outcome import OutcomeKind
+from swetrials.records.usage import Usage
+from swetrials.store.documents import load_document
+from swetrials.store.results import trial_folders
+from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
+from swetrials.wire.rehearsal.access import Guard
+from wire.rehearsal.signatures import bearing, signed_by, unsigned
+
+pytestmark = [pytest.mark.slow, needs_agent("claude")]
+
+MODEL, REGION = "us.anthropic.claude-opus-5[1m]", "us-east-1"
+TOKEN, SECRET, SESSION = "bearer-of-the-test", "secret-of-the-test", "session-of-the-test"
+SCENARIO = load_document(QUICKSTART.with_suffix("") / "scenario.yaml", Scenario)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to be let in: what a person sets, what the server accepts, and whether the CLI looks around with it."""
+
+    name: str
+    environment: dict[str, str]
+    guard: Guard
+    looks_around: bool
+
+
+KEYS = {"AWS_ACCESS_KEY_ID": GOOD_KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": SESSION}
+WAYS = [
+    Way("bearer", {"AWS_BEARER_TOKEN_BEDROCK": TOKEN}, bearing({TOKEN}), looks_around=True),
+    Way("sigv4", KEYS, signed_by({GOOD_KEY: SECRET}, REGION, SESSION), looks_around=True),
+    Way("skip-auth", {"CLAUDE_CODE_SKIP_BEDROCK_AUTH": "1"}, unsigned, looks_around=False),
+]
+each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+
+
+@contextmanager
+def bedrock(way: Way, scenario: Scenario = SCENARIO) -> Iterator[tuple[RehearsalServer, dict[str, str]]]:
+    """Serve Bedrock, STS and the model lists on loopback; give a person's environment for them."""
+    with (
+        fake_aws() as aws,
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(rehearse(scenario, guard=way.guard)) as server,
+    ):
+        yield server, {**aws, "AWS_REGION": REGION, **way.environment}
+
+
+def arguments(server: RehearsalServer, *more: str) -> list[str]:
+    route = ["--provider", "bedrock", "--endpoint", server.base_url, "--model", MODEL]
+    return ["run", *route, "--dataset", str(QUICKSTART), *more]
+
+
+@each_way
+def test_what_is_reported_is_what_was_served(tmp_path: pathlib.Path, way: Way) -> None:
+    with bedrock(way) as (server, environment):
+        place = Workplace(tmp_path, environment)
+        done = place.run(*arguments(server))
+        assert done.returncode == 0, done.stdout + done.stderr
+        requests = server.requests
+    records = place.records()
+    assert {name: record.outcome.kind for name, record in records.items()} == {
+        "word-tally": OutcomeKind.COMPLETED,
+        "slugify-unicode": OutcomeKind.COMPLETED,
+        "temperature-table": OutcomeKind.INCOMPLETE_ARTIFACTS,
+    }
+    for name, record in records.items():
+        served = Usage.sum(request.usage for request in requests if request.script == f"task_id: {name}")
+        reported = record.usage.reported
+        assert reported is not None and reported.completeness == "complete"
+        assert reported.usage.model_copy(update={"reasoning": 0}) == served
+        assert served.cache_read and served.cache_write and served.fresh_input and served.output
+        assert (record.provider, record.model, record.model_slug) == ("bedrock", MODEL, "claude-opus-5")
+    check_probes(server, way)
+    check_secrets(place)
+
+
+def check_probes(server: RehearsalServer, way: Way) -> None:
+    """The CLI's calls for one token go to models that nobody asked for, and are no part of any figure."""
+    probes = [request for request in server.requests if request.probe]
+    turns = [request for request in server.requests if not request.probe]
+    assert bool(probes) is way.looks_around
+    assert all(request.script is None and request.usage.output == 1 for request in probes)
+    assert {request.model for request in turns} == {"us.anthropic.claude-opus-5"}
+    assert "us.anthropic.claude-opus-5" not in {request.model for request in probes}
+
+
+def check_secrets(place: Workplace) -> None:
+    for path in place.results.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert not [secret for secret in (TOKEN, SECRET, SESSION) if secret.encode() in data], path
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (FaultKind.STATUS_429, OutcomeKind.RATE_LIMITED),
+        (FaultKind.STATUS_500, OutcomeKind.PROVIDER_ERROR),
+        (FaultKind.STATUS_529, OutcomeKind.PROVIDER_ERROR),
+        (FaultKind.STATUS_401, OutcomeKind.AUTH_FAILED),
+        (FaultKind.BROKEN_SSE, OutcomeKind.PROVIDER_ERROR),
+        (FaultKind.CUT, OutcomeKind.PROVIDER_ERROR),
+        (FaultKind.HANG_MID_STREAM, OutcomeKind.IDLE),
+        (FaultKind.REFUSAL, OutcomeKind.REFUSED),
+    ],
+)
+def test_a_fault_of_bedrock_ends_in_the_outcome_that_names_it(
+    tmp_path: pathlib.Path, fault: FaultKind, kind: OutcomeKind
+) -> None:
+    with bedrock(WAYS[-1], SCENARIO.with_fault(fault)) as (server, environment):
+        place = Workplace(tmp_path, environment)
+        limits = ["--max-retries", "1", "--timeout-seconds", "20", "--idle-timeout-seconds", "6", "--skip-probe"]
+        place.run(*arguments(server, "--tasks", "word-tally", *limits))
+    record = place.records()["word-tally"]
+    assert record.outcome.kind is kind, record.outcome.detail
+    assert record.attempts[0].survivors == 0
+
+
+def test_credentials_that_are_refused_cost_nothing(tmp_path: pathlib.Path) -> None:
+    with bedrock(WAYS[1]) as (server, environment):
+        place = Workplace(tmp_path, {**environment, "AWS_ACCESS_KEY_ID": "AKIDOTHER"})
+        done = place.run(*arguments(server))
+        assert server.requests == []
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "refused by STS" in done.stdout
+    assert not list(trial_folders(place.results))
