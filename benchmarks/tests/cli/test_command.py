@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 
@@ -113,15 +114,20 @@ def test_a_hostile_or_mistyped_dataset_is_named_by_file_line_and_field_and_nothi
         (["run", "--fault", "gremlins", "--skip-probe"], "status_429"),
         (["run", "--provider", "endpoint"], "endpoint"),
         (["run", "--no-such-flag"], "--no-such-flag"),
+        (["run", "--tasks", ""], "--tasks: names no task"),
+        (["run", "--output-dir", "pyproject.toml"], "output_dir: pyproject.toml"),
+        (["run", "--output-dir", "/", "--sandbox", "bubblewrap"], "cannot hide /"),
         (["summarize", "--folder", "nowhere"], "nowhere"),
         (["judge", "--folder", "nowhere"], "nowhere"),
+        (["judge", "--folder", "nowhere", "--judge", ""], "--judge: name at least one"),
         (["stream", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["stream", "pyproject.toml"], "nothing in it is an event of claude"),
     ],
 )
 def test_bad_usage_says_what_is_wrong_and_exits_2(place: Workplace, words: list[str], said: str) -> None:
     command, *rest = words
     line = [str(pathlib.Path(sys.executable).with_name("swetrials")), command, *rest]
-    if command == "run":
+    if command == "run" and "--output-dir" not in rest:
         line = place.words(command, *rest)
     benchmarks = pathlib.Path(__file__).parents[2]
     done = subprocess.run(
@@ -155,3 +161,76 @@ def test_a_stream_is_read_from_anywhere(place: Workplace) -> None:
     assert '"completeness": "lower_bound"' in done.stdout
     readable = subprocess.run(words, env=place.environ(), capture_output=True, text=True, check=True, timeout=60)
     assert readable.stdout.splitlines()[-1].startswith("unfinished, blame ambiguous")
+
+
+def swetrials(*words: str | pathlib.Path) -> list[str]:
+    return [str(pathlib.Path(sys.executable).with_name("swetrials")), *map(str, words)]
+
+
+def test_a_port_in_use_is_bad_usage(place: Workplace) -> None:
+    scenario = pathlib.Path(__file__).parents[2] / "dataset" / "quickstart" / "scenario.yaml"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        done = subprocess.run(
+            swetrials("rehearse", scenario, "--port", port),
+            env=place.environ(), capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("--port: ")
+
+
+@pytest.mark.parametrize("words", [["agents", "list"], ["stream", "{recorded}"], ["run", "--dry-run"]])
+def test_a_reader_that_has_seen_enough_is_no_error(place: Workplace, words: list[str]) -> None:
+    recorded = pathlib.Path(__file__).parents[1] / "conformance" / "claude" / "ok.jsonl"
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        done = subprocess.run(
+            swetrials(*(word.format(recorded=recorded) for word in words)),
+            cwd=pathlib.Path(__file__).parents[2], env=place.environ(), stdout=write_end, stderr=subprocess.PIPE,
+            text=True, check=False, timeout=60,
+        )  # fmt: skip
+    finally:
+        os.close(write_end)
+    assert done.stderr == ""
+    assert done.returncode in {0, 1}
+
+
+def test_a_full_disk_behind_the_output_is_told_in_a_line(place: Workplace) -> None:
+    with pathlib.Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            swetrials("agents", "list"), env=place.environ(), stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "cannot write the output: No space left on device\n"
+
+
+@pytest.mark.parametrize("home", ["/", "", "/nonexistent", None])
+def test_a_home_that_is_none_is_no_obstacle(place: Workplace, home: str | None) -> None:
+    environment = {name: value for name, value in place.environ().items() if name != "HOME"}
+    if home is not None:
+        environment["HOME"] = home
+    done = subprocess.run(
+        place.words("run", "--dry-run"), cwd=pathlib.Path(__file__).parents[2], env=environment,
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "== word-tally" in done.stdout
+
+
+def test_a_locale_without_utf_8_is_no_obstacle(place: Workplace) -> None:
+    recorded = pathlib.Path(__file__).parents[1] / "conformance" / "claude" / "ok.jsonl"
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        swetrials("stream", recorded), env={**place.environ(), **ascii_only}, capture_output=True, text=True,
+        check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("session ")
+
+
+def test_a_path_with_a_space_is_one_word_for_the_agent(tmp_path: pathlib.Path) -> None:
+    done = Workplace(tmp_path / "a b").run("run", "--dry-run", "--tasks", "word-tally")
+    assert done.returncode == 0, done.stderr
+    assert f'artifacts_dir: "{tmp_path}/a b/work/word-tally-1-ID/artifacts"' in done.stdout
