@@ -16,6 +16,8 @@ _SECONDS_BETWEEN_LINES = 5
 def start(config: Path | None, port: int, region: str) -> int:
     """Install the proxy when it is missing, start it and say how to use it. One that runs already is left alone.
 
+    Exit code 1 when that one has other settings.
+
     Args:
         config: LiteLLM's configuration; ``None`` for the one that comes with the project.
         port: on loopback.
@@ -24,8 +26,10 @@ def start(config: Path | None, port: int, region: str) -> int:
     project = find_project()
     chosen = config or project.config / "litellm-mantle.yaml"
     if running := litellm.status(_folder(), datetime.now(UTC)):
-        print(f"it is running already, with {running.service.notes['config']}")
-        return _show(running)
+        service = running.service
+        same = (str(chosen.resolve()), port, region) == (service.notes["config"], service.port, service.notes["region"])
+        print("it is running already" + ("" if same else ", with other settings: swetrials proxy stop"))
+        return _show(running) if same else _show(running) or 1
     program = litellm_install.install(project, _say)
     _say(f"starting the LiteLLM proxy on 127.0.0.1:{port}")
     service = litellm.start(_folder(), program, chosen, port=port, region=region, on_progress=_Progress())
@@ -74,11 +78,9 @@ def _show(found: litellm.Status) -> int:
 
 
 def _print_token(service: Service) -> None:
-    if (source := service.notes.get("token")) is None:
-        return
-    minted = service.notes.get("minted_at")
-    age = f", {_age((datetime.now(UTC) - datetime.fromisoformat(minted)).total_seconds())} old" if minted else ""
-    print(f"  token {source}{age}: good for 12 h at most")
+    if (since := litellm.token_since(service)) is not None:
+        age = _age((datetime.now(UTC) - since).total_seconds())
+        print(f"  token {service.notes['token']} {age} ago, good for 12 h at most")
 
 
 def _described(found: litellm.Status | None) -> dict[str, object]:
@@ -110,4 +112,4 @@ class _Progress:
     def __call__(self, waiting: Waiting) -> None:
         if waiting.elapsed_seconds >= self._next:
             self._next += _SECONDS_BETWEEN_LINES
-            _say(f"  {waiting.elapsed_seconds:.0f} s: {waiting.last_line[:100]}")
+            _say(f"  {waiting.elapsed_seconds:.0f} s {waiting.last_line[:100]}".rstrip())

@@ -21,11 +21,11 @@ EXPIRES_SOON = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Bearer:
-    """A token and where it came from. ``minted_at`` is ``None`` for one that was given: its age is not known."""
+    """A token, where it came from, and since when it is known: one that was given may be older than that."""
 
     token: SecretStr
     source: str
-    minted_at: datetime | None
+    since: datetime
 
 
 def obtain(region: str, environment: Mapping[str, str]) -> Bearer:
@@ -46,21 +46,19 @@ def obtain(region: str, environment: Mapping[str, str]) -> Bearer:
                 f"no token for Bedrock: {reason}, and {KEY_VARIABLE} is not set: "
                 f"run 'aws configure' or 'aws sso login', or set {KEY_VARIABLE}"
             ) from None
-        return Bearer(SecretStr(given), f"{KEY_VARIABLE} of the environment", None)
+        return Bearer(SecretStr(given), f"{KEY_VARIABLE} of the environment", datetime.now(UTC))
     return Bearer(SecretStr(token), "minted from the AWS credentials", datetime.now(UTC))
 
 
-def warning(minted_at: datetime | None, now: datetime) -> str:
+def warning(since: datetime, now: datetime) -> str:
     """Return what there is to say about a token's age; nothing while it is young."""
-    if minted_at is None:
+    left = TOKEN_LIFETIME - (now - since)
+    if left > EXPIRES_SOON:
         return ""
-    left = TOKEN_LIFETIME - (now - minted_at)
+    restart = "swetrials proxy stop && swetrials proxy start"
     if left <= timedelta(0):
-        return "the token has expired: swetrials proxy stop && swetrials proxy start"
-    if left <= EXPIRES_SOON:
-        minutes = int(left.total_seconds() // 60)
-        return f"the token expires in {minutes} min: swetrials proxy stop && swetrials proxy start"
-    return ""
+        return f"the token is older than 12 h, which is all that a bearer token is good for: {restart}"
+    return f"the token expires in {left.total_seconds() // 60:.0f} min at the latest: {restart}"
 
 
 class _Unavailable(Exception):
@@ -76,4 +74,4 @@ def _mint(region: str) -> str:
     try:
         return str(generator.provide_token(region=region))
     except (RuntimeError, ValueError, failures.BotoCoreError) as error:
-        raise _Unavailable(str(error).rstrip(". ")) from None
+        raise _Unavailable(str(error).split(". ")[0]) from None

@@ -87,9 +87,7 @@ def start(
     if bearer.KEY_VARIABLE in named:
         obtained = bearer.obtain(region, environment)
         own[bearer.KEY_VARIABLE] = obtained.token.get_secret_value()
-        notes["token"] = obtained.source
-        if obtained.minted_at is not None:
-            notes["minted_at"] = obtained.minted_at.isoformat()
+        notes |= {"token": obtained.source, "token_since": obtained.since.isoformat()}
     given = _given(config, named - own.keys(), environment)
     home = folder / f"{NAME}-home"
     home.mkdir(parents=True, exist_ok=True)
@@ -121,9 +119,14 @@ def status(folder: Path, now: datetime) -> Status | None:
     service = process.find(folder, NAME)
     if service is None:
         return None
-    minted_at = service.notes.get("minted_at")
-    warning = bearer.warning(datetime.fromisoformat(minted_at) if minted_at else None, now)
-    return Status(service, _answers(service), warning)
+    since = token_since(service)
+    return Status(service, _answers(service), "" if since is None else bearer.warning(since, now))
+
+
+def token_since(service: Service) -> datetime | None:
+    """Return since when the proxy's token is known; ``None`` for a configuration that uses none."""
+    since = service.notes.get("token_since")
+    return None if since is None else datetime.fromisoformat(since)
 
 
 def stop(folder: Path) -> Stopped | None:
