@@ -14,7 +14,7 @@ import anyio
 import pytest
 from pydantic import SecretStr
 
-from swetrials.providers.base import Check
+from swetrials.providers.base import Check, ProviderError
 from swetrials.providers.litellm import LiteLLM, start_command
 from swetrials.records.config import RunnerConfig
 from swetrials.wire.rehearsal import Scenario, rehearse
@@ -117,6 +117,14 @@ def test_the_key_is_the_configured_one_or_the_master_key(monkeypatch: pytest.Mon
     assert own.api_key.get_secret_value() == "sk-own"
 
 
+@pytest.mark.parametrize("key", ["clé", "a b", "a\n"])
+def test_a_master_key_that_no_header_carries(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("LITELLM_MASTER_KEY", key)
+    with pytest.raises(ProviderError, match="^LITELLM_MASTER_KEY: holds") as caught:
+        LiteLLM().preview(RunnerConfig(model="m"))
+    assert key not in str(caught.value)
+
+
 def test_a_proxy_that_is_as_it_should_be() -> None:
     with serving(proxy_pages()) as endpoint:
         found = checks(endpoint, context_window=200_000)
@@ -174,7 +182,7 @@ def test_a_server_that_accepts_and_says_nothing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("swetrials.providers.litellm._TIMEOUT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         found = checks(f"http://127.0.0.1:{silent.getsockname()[1]}")
-    assert found["proxy"].detail.endswith("does not answer: ReadTimeout")
+    assert found["proxy"].detail.endswith("does not answer: nothing within 0.2 s")
 
 
 def test_a_key_that_the_proxy_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:

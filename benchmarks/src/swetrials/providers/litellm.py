@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
+import anyio
 import httpx
 from pydantic import SecretStr
 
-from swetrials.providers.base import Check, NoTelemetry
+from swetrials.providers.base import Check, NoTelemetry, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
 from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
@@ -41,19 +42,26 @@ class LiteLLM:
     free = False
 
     def preview(self, config: RunnerConfig) -> Route:
-        """Return the way to the proxy: with ``config.api_key``, else the master key of the environment, else none."""
-        key = config.api_key or SecretStr(os.environ.get(MASTER_KEY_VARIABLE) or _NO_KEY)
+        """Return the way to the proxy: with ``config.api_key``, else the master key of the environment, else none.
+
+        Raises:
+            ProviderError: no HTTP header can carry that master key.
+        """
         return Route(
             dialects=frozenset({"anthropic", "openai-chat", "openai-responses"}),
             base_url=(config.endpoint or DEFAULT_ENDPOINT).rstrip("/").removesuffix("/v1"),
-            api_key=key,
+            api_key=config.api_key or _master_key(),
             model=config.model,
             context_window=config.context_window,
         )
 
     @asynccontextmanager
     async def open(self, config: RunnerConfig) -> AsyncIterator["LiteLLMHosting"]:
-        """Give the proxy's route; the proxy is not started here."""
+        """Give the proxy's route; the proxy is not started here.
+
+        Raises:
+            ProviderError: no HTTP header can carry the master key.
+        """
         route = self.preview(config)
         async with httpx.AsyncClient(
             base_url=route.base_url,
@@ -102,11 +110,11 @@ class LiteLLMHosting:
     async def _proxy_problem(self) -> Check | None:
         base_url, start = self._route.base_url, start_command(self._route.base_url)
         try:
-            response = await self._client.get("/health/liveliness")
+            response = await self._ask("/health/liveliness")
         except httpx.ConnectError:
             return Check("proxy", "failed", f"nothing listens at {base_url}", start)
-        except httpx.HTTPError as error:
-            reason = str(error) or type(error).__name__
+        except (httpx.HTTPError, TimeoutError) as error:
+            reason = str(error) or f"nothing within {_TIMEOUT_SECONDS} s"
             return Check("proxy", "failed", f"{base_url} does not answer: {reason}", start)
         if "html" in response.headers.get("content-type", ""):
             detail = f"{base_url} answers with a web page: it is no LiteLLM proxy"
@@ -164,15 +172,29 @@ class LiteLLMHosting:
 
     async def _get(self, path: str) -> httpx.Response | None:
         try:
-            return await self._client.get(path)
-        except httpx.HTTPError:
+            return await self._ask(path)
+        except (httpx.HTTPError, TimeoutError):
             return None
+
+    async def _ask(self, path: str) -> httpx.Response:
+        # The client's own limit counts from byte to byte: a server that drips would hold the run for ever.
+        with anyio.fail_after(_TIMEOUT_SECONDS):
+            return await self._client.get(path)
 
 
 @dataclass(frozen=True)
 class _RouterSettings:
     cooldowns: bool
     retries: int
+
+
+def _master_key() -> SecretStr:
+    key = os.environ.get(MASTER_KEY_VARIABLE) or _NO_KEY
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ProviderError(
+            f"{MASTER_KEY_VARIABLE}: holds a space, a line break or a letter that no HTTP header carries"
+        )
+    return SecretStr(key)
 
 
 def _refuses_key(response: httpx.Response) -> bool:
