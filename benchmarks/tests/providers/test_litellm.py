@@ -120,7 +120,7 @@ def test_the_key_is_the_configured_one_or_the_master_key(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("key", ["clé", "a b", "a\n"])
 def test_a_master_key_that_no_header_carries(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("LITELLM_MASTER_KEY", key)
-    with pytest.raises(ProviderError, match="^LITELLM_MASTER_KEY: holds") as caught:
+    with pytest.raises(ProviderError, match=r"^LITELLM_MASTER_KEY: holds") as caught:
         LiteLLM().preview(RunnerConfig(model="m"))
     assert key not in str(caught.value)
 
