@@ -12,6 +12,7 @@ import anyio
 import orjson
 
 from swetrials.agents.base import Job, Launch, StreamReader
+from swetrials.agents.claude import ClaudeCode
 from swetrials.agents.claude_stream import ClaudeReader
 from swetrials.agents.install import Installed, Package
 from swetrials.providers.base import Hosting
@@ -59,7 +60,7 @@ class StandIn:
         return ClaudeReader()
 
     def check_settings(self, path: Path) -> None:
-        raise AssertionError("no test here brings settings")
+        ClaudeCode().check_settings(path)
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Yard:
     tasks: tuple[str, ...] = ("task-1",)
     bwrap: Path | None = None
     config: dict[str, object] = field(default_factory=dict)
+    setup: list[list[str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         upstream = new_repository(self.root / "upstream")
@@ -93,16 +95,16 @@ class Yard:
     def results(self) -> Path:
         return self.root / "results"
 
-    def write_dataset(self, statement: str = "Change the greeting.", ref: str = "v1") -> None:
+    def write_dataset(self, statement: str = "Change the greeting.", ref: str = "v1", name: str = "yard") -> None:
         tasks = [
             {
-                "id": name, "repo": str(self.root / "upstream"), "ref": ref, "complexity": "low",
+                "id": task, "repo": str(self.root / "upstream"), "ref": ref, "complexity": "low",
                 "problem_statement": statement, "ground_truth": {"approach": "The answer is 42."},
-                "verify": {"commands": [["grep", "-q", "changed", "greeting.txt"]]},
+                "verify": {"setup": self.setup, "commands": [["grep", "-q", "changed", "greeting.txt"]]},
             }
-            for name in self.tasks
+            for task in self.tasks
         ]  # fmt: skip
-        dataset = {"schema_version": "1.0", "name": "yard", "output_scope": "yard", "tasks": tasks}
+        dataset = {"schema_version": "1.0", "name": name, "output_scope": "yard", "tasks": tasks}
         self.file.parent.mkdir(exist_ok=True)
         self.file.write_bytes(orjson.dumps(dataset))
 
@@ -124,7 +126,7 @@ class Yard:
         return Crew(
             config=plan.config,
             agent=plan.agent,
-            installed=Installed(Path("/bin/sh"), "1.0"),
+            installed=Installed(Path("/bin/sh"), "1.0", Path("/bin")),
             skill=plan.skill,
             hosting=hosting,
             free=free,

@@ -83,7 +83,7 @@ async def run_plan(
         UsageError: another run is writing to the same results.
     """
     with _only_run(bench.plan.scopes):
-        standing = standings(bench.plan.trials)
+        standing = standings(bench.plan)
         stale = stale_check(standing, yes=options.yes, resume=options.resume)
         await _preflight(bench, hosting, options, viewer, stale, more_checks)
         kept = [s for s in standing if options.resume and s.finished]

@@ -92,14 +92,22 @@ def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool) -> Ch
     stale = [s for s in standings if s.stale]
     if not stale:
         return Check("results", "ok", "no earlier trials in the way")
+    foreign = [f"{s.trial.label} (another {s.differs})" for s in stale if s.foreign]
+    if resume and foreign and not yes:
+        detail = f"finished trials of another run in the way: {_listed(foreign)}"
+        return Check("results", "failed", detail, "--resume --yes to move them to .trash, or another --output-dir")
     if resume:
         finished = sum(s.finished for s in stale)
         return Check("results", "ok", f"resuming: {finished} finished trials stay, {len(standings) - finished} to run")
-    listed = ", ".join(f"{s.trial.label} ({_state(s)})" for s in stale[:6]) + (" ..." if len(stale) > 6 else "")
+    listed = _listed([f"{s.trial.label} ({_state(s)})" for s in stale])
     if yes:
         return Check("results", "warning", f"earlier trials move to .trash: {listed}")
     mend = "--resume to keep what is finished, or --yes to move them to .trash"
     return Check("results", "failed", f"earlier trials in the way: {listed}", mend)
+
+
+def _listed(trials: Sequence[str]) -> str:
+    return ", ".join(trials[:6]) + (" ..." if len(trials) > 6 else "")
 
 
 def _state(standing: Standing) -> str:
@@ -146,7 +154,9 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
     outcome = tally.outcome
     if outcome.kind is OutcomeKind.COMPLETED:
         return Check("probe", "ok", f"{bench.config.model} answered in {ended.wall_seconds:.1f} s")
-    detail = crew.redactor.text(outcome.detail) or said or f"exit code {ended.exit_code}"
+    detail = crew.redactor.text(outcome.detail)
+    if tally.end is None:
+        detail = f"exit code {ended.exit_code} without an answer{': ' if said else ''}{said}"
     if tally.end is None and (retry := tally.pending_retry):
         detail = f"still being refused after {_PROBE_SECONDS:.0f} s: {retry.reason} (status {retry.status})"
     return Check("probe", "failed", f"{outcome.kind}: {detail}", "mend the route, or --skip-probe to go on regardless")
