@@ -11,7 +11,9 @@ _CONTEXT = re.compile(
     r"input is too long|exceed(?:s|ed)? (?:the )?(?:model'?s )?(?:max|context)",
     re.IGNORECASE,
 )
-_STATUS = re.compile(r"\b(?:status|API Error|rejected|HTTP)\D{0,12}(\d{3})\b", re.IGNORECASE)
+_STATUS = re.compile(
+    r"\b(?:status(?: code)?|API Error|rejected|HTTP(?:/\d(?:\.\d)?)?(?: error)?)[\s:=(]{1,3}(\d{3})\b", re.IGNORECASE
+)
 _RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _AUTH = re.compile(r"invalid (?:x-)?api.?key|unauthori[sz]ed|authenticat|not logged in|run /login", re.IGNORECASE)
 
