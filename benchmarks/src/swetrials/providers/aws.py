@@ -167,7 +167,8 @@ def _client(service: str, login: Login, region: str) -> Any:  # noqa: ANN401  bo
         keys["aws_session_token"] = now.session_token.get_secret_value() if now.session_token else None
     # A bearer token is found by boto3 itself, in the environment that it was found in.
     once = config.Config(retries={"total_max_attempts": 1}, **_TIMEOUTS_SECONDS)
-    return boto3.client(service, region_name=region, config=once, **keys)
+    # A session of its own: the default one would remember the profiles of its first use.
+    return boto3.Session().client(service, region_name=region, config=once, **keys)
 
 
 def _asking(question: Callable[[], Any]) -> Any:  # noqa: ANN401  boto3 has no types
