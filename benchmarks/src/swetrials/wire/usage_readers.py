@@ -4,9 +4,9 @@ A reader takes decoded bytes, cut anywhere, and never raises for what it cannot 
 is bounded, whatever the length of the response.
 """
 
+import re
 from collections.abc import Callable
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from swetrials.wire import eventstream, sse
 from swetrials.wire.route import Dialect
@@ -23,7 +23,7 @@ _ENDINGS: dict[str, Dialect] = {
     "/chat/completions": "openai-chat",
     "/responses": "openai-responses",
 }
-_BEDROCK_CALLS = {"invoke", "invoke-with-response-stream", "converse", "converse-stream"}
+_BEDROCK_CALL = re.compile(r"/model/(.+)/(?:invoke|invoke-with-response-stream|converse|converse-stream)")
 _INTERPRETERS: dict[Dialect, Callable[[], Interpreter]] = {
     "anthropic": AnthropicMessages,
     "bedrock": AnthropicMessages,
@@ -47,21 +47,21 @@ class UsageReader(Protocol):
 
 
 def dialect_of(method: str, path: str) -> Dialect | None:
-    """Return the dialect of a call of a model; ``None`` for any other request."""
+    """Return the dialect of a call of a model; ``None`` for any other request. The path is without its query."""
     if method != "POST":
         return None
-    path = urlsplit(path).path
     if bedrock_model(path) is not None:
         return "bedrock"
     return next((dialect for ending, dialect in _ENDINGS.items() if path.endswith(ending)), None)
 
 
 def bedrock_model(path: str) -> str | None:
-    """Return the model, as the path writes it, of a call ``.../model/{id}/invoke`` and its like."""
-    parts = path.split("/")
-    if len(parts) >= 3 and parts[-3] == "model" and parts[-1] in _BEDROCK_CALLS:
-        return parts[-2]
-    return None
+    """Return the model, as the path writes it, of a call ``.../model/{id}/invoke`` and its like.
+
+    An id can be an ARN, with slashes of its own.
+    """
+    call = _BEDROCK_CALL.fullmatch(path[max(path.find("/model/"), 0) :])
+    return call[1] if call else None
 
 
 def reader_for(dialect: Dialect, path: str, content_type: str) -> UsageReader | None:
@@ -72,7 +72,7 @@ def reader_for(dialect: Dialect, path: str, content_type: str) -> UsageReader | 
         path: of the call; tells Converse from the other calls of Bedrock.
         content_type: the response's header.
     """
-    converse = dialect == "bedrock" and "/converse" in path
+    converse = dialect == "bedrock" and path.endswith(("/converse", "/converse-stream"))
     interpreter = Converse() if converse else _INTERPRETERS[dialect]()
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type == sse.MEDIA_TYPE:

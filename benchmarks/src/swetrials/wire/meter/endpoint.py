@@ -17,6 +17,7 @@ CONNECT_SECONDS = 30.0
 """For a connection to stand, TLS included; beyond that the meter has no time limits of its own."""
 
 _PORTS = {"http": 80, "https": 443}
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,7 @@ class Endpoint:
         url = urlsplit(base_url.rstrip("/"))
         if url.scheme not in _PORTS or not url.hostname:
             raise ValueError(f"{base_url!r} is no URL that starts with http:// or https:// and names a host")
-        proxies = getproxies()
-        named = None if proxy_bypass(url.netloc) else proxies.get(url.scheme) or proxies.get("all")
-        return cls(
-            url,
-            urlsplit(named if "://" in named else f"http://{named}") if named else None,
-            httpx.create_ssl_context() if url.scheme == "https" else None,
-        )
+        return cls(url, _proxy_for(url), httpx.create_ssl_context() if url.scheme == "https" else None)
 
     @property
     def host(self) -> str:
@@ -98,6 +93,14 @@ class Endpoint:
         if not (isinstance(answer, h11.Response) and answer.status_code == 200):
             status = getattr(answer, "status_code", "nothing")
             raise ConnectionError(f"the proxy {proxy.hostname} answered {status} to CONNECT")
+
+
+def _proxy_for(url: SplitResult) -> SplitResult | None:
+    if url.hostname in _LOOPBACK or proxy_bypass(url.netloc):
+        return None
+    proxies = getproxies()
+    named = proxies.get(url.scheme) or proxies.get("all")
+    return urlsplit(named if "://" in named else f"http://{named}") if named else None
 
 
 def _address(url: SplitResult) -> tuple[str, int]:

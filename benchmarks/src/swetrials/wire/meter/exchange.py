@@ -113,6 +113,8 @@ class Exchange:
         self._came_to_its_end = True
         if self._reader is not None:
             self._reader.finish()
+            if not (self._reader.told.final or self._reader.told.error):
+                self.error = self.error or "the response ends, but what it says does not"
 
     def end(self, *, retry: bool) -> None:
         """Take in that nothing more comes, whatever came, and whether the same request had failed before."""

@@ -127,11 +127,11 @@ class _Connection(asyncio.StreamReaderProtocol):
 
     def __init__(self, door: _Door) -> None:
         self._door = door
-        self._task: asyncio.Task[None] | None = None
+        self._passing: asyncio.Task[None] | None = None
         super().__init__(asyncio.StreamReader(limit=READ_BYTES), self._connected)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._task = self._door.serve(reader, writer)
+        self._passing = self._door.serve(reader, writer)
 
     def eof_received(self) -> bool:
         """Close a connection that the agent has closed on its side: nobody waits there for the rest."""
@@ -141,5 +141,5 @@ class _Connection(asyncio.StreamReaderProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop what is under way."""
         super().connection_lost(exc)
-        if self._task is not None:
-            self._task.cancel("the agent closed the connection")
+        if self._passing is not None:
+            self._passing.cancel("the agent closed the connection")

@@ -1,0 +1,8 @@
+"""The meter runs in its host's asyncio loop; so do its tests."""
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
