@@ -32,7 +32,8 @@ class Package:
     """One agent CLI at one pinned version.
 
     ``name`` is its folder below the tools folder; ``executable`` is a glob pattern below that folder, since npm
-    names the folder of a native binary after the machine it is for.
+    names the folder of a native binary after the machine it is for. ``also`` names further npm packages, each with
+    its version (``bun@1.4.5``), that the agent needs beside it, such as the runtime that it is written for.
     """
 
     name: str
@@ -40,14 +41,16 @@ class Package:
     version: str
     executable: str
     wheel: Wheel | None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Installed:
-    """An agent CLI that is ready to run."""
+    """An agent CLI that is ready to run. ``folder`` holds everything it consists of."""
 
     binary: Path
     version: str
+    folder: Path
 
 
 class InstallError(Exception):
@@ -94,7 +97,7 @@ def _find_in(package: Package, folder: Path) -> Installed | None:
         return None
     for binary in sorted(folder.glob(pattern)):
         if os.access(binary, os.X_OK):
-            return Installed(binary, package.version)
+            return Installed(binary, package.version, folder)
     return None
 
 
@@ -169,6 +172,7 @@ def _npm_command(npm: str, package: Package, folder: Path, cache: Path) -> list[
         "--no-fund",
         "--no-update-notifier",
         f"{package.npm}@{package.version}",
+        *package.also,
     ]
 
 
