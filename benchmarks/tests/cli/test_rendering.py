@@ -92,4 +92,4 @@ def test_a_check_says_what_mends_it_below() -> None:
     assert isinstance(console.file, io.StringIO)
     first, second = console.file.getvalue().splitlines()
     assert first.split() == ["agent", "FAIL", "claude", "is", "not", "installed"]
-    assert second.strip() == "mend: swetrials agents install claude"
+    assert second.strip() == "-> swetrials agents install claude"

@@ -64,6 +64,7 @@ def test_a_dataset_is_read(write: Write) -> None:
             "x.yaml:7: tasks[0].complexity: 'hihg' is not one of trivial, low, medium, high; did you mean 'high'?",
         ),
         ("id: first", "id: ../x", "x.yaml:4: tasks[0].id: '../x' is not a safe folder name"),
+        ("id: first", "id: Run-Summary.json", "x.yaml:4: tasks[0].id: 'Run-Summary.json' is the name of a file beside"),
         (
             "ref: main",
             'ref: "--upload-pack=touch /tmp/pwned"',

@@ -50,7 +50,7 @@ class ConsoleViewer:
         mark, style = _MARKS[check.status]
         self._line(f"  {check.name}", Text(mark, style), Text(check.detail))
         if check.mend and check.status in {"failed", "warning"}:
-            self._line("", Text(""), Text(f"mend: {check.mend}", style="dim"))
+            self._line("", Text(""), Text(f"-> {check.mend}", style="dim"))
 
     def _line(self, name: str, mark: Text, detail: Text) -> None:
         line = Table.grid(padding=(0, 1))

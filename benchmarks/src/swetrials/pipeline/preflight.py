@@ -83,7 +83,7 @@ def _repository(bench: Workbench, repo: str, tasks: Sequence[Task]) -> Check:
     try:
         commits = {bench.repositories.resolve(repo, task.ref)[:12] for task in tasks}
     except GitError as error:
-        return Check("repository", "failed", f"{tasks[0].repo}: {error}", "mend repo or ref of " + tasks[0].id)
+        return Check("repository", "failed", str(error), f"mend repo or ref of {tasks[0].id}")
     return Check("repository", "ok", f"{tasks[0].repo} at {', '.join(sorted(commits))}")
 
 

@@ -15,6 +15,7 @@ _URL_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://")
 _SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9._/~+-]+")
 _REF = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]+")
 _REPEAT_FOLDER = re.compile(r"--r[0-9]+$")
+_FILES_BESIDE = frozenset({"run-summary.json", "run-summary.md"})
 _SHELL_WORDS = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1"})
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -84,10 +85,12 @@ def task_id(value: str) -> str:
     """Return ``value`` when it does not look like the folder of another task's repeat.
 
     Raises:
-        ValueError: it ends in ``--r`` and a number.
+        ValueError: it ends in ``--r`` and a number, or a summary has that name.
     """
     if _REPEAT_FOLDER.search(value):
         raise ValueError(f"{value!r} ends like the folder of a repeat (--r2); choose another id")
+    if value.lower() in _FILES_BESIDE:
+        raise ValueError(f"{value!r} is the name of a file beside the trials' folders; choose another id")
     return value
 
 
