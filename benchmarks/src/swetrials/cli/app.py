@@ -137,6 +137,23 @@ def summarize(
     _leave(running.summarize(folder, as_json=as_json))
 
 
+@app.command(epilog="Example: swetrials doctor --provider vllm --model qwen3-coder-30b --agent claude")
+@with_config_keys
+def doctor(flags: dict[str, object], config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Check agent, provider and model; spends nothing. Exit code 3 when something is in the way."""
+    from swetrials.cli import checking
+
+    _leave(checking.doctor(config, flags, as_json=as_json))
+
+
+@app.command(epilog="Example: swetrials matrix")
+def matrix(as_json: AsJson = False) -> None:
+    """Show which agent works with which provider, and why not."""
+    from swetrials.cli import checking
+
+    _leave(checking.show_matrix(as_json=as_json))
+
+
 @app.command(epilog="Example: swetrials stream attempts/1/stream.jsonl --agent claude --json")
 def stream(
     file: Annotated[Path, typer.Argument(help="A recorded agent stream.")],

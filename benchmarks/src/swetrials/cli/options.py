@@ -17,7 +17,7 @@ class _Key(NamedTuple):
     help: str
 
 
-_TEXT, _NUMBER, _WHOLE, _LIST = str | None, float | None, int | None, list[str] | None
+_TEXT, _NUMBER, _WHOLE, _LIST, _SWITCH = str | None, float | None, int | None, list[str] | None, bool | None
 
 CONFIG_KEYS: dict[str, _Key] = {
     "agent": _Key(_TEXT, "Coding-agent CLI: claude."),
@@ -47,6 +47,10 @@ CONFIG_KEYS: dict[str, _Key] = {
     "idle_timeout_seconds": _Key(_NUMBER, "Silence after which an attempt is stopped."),
     "max_budget_usd": _Key(_NUMBER, "The agent's own spending limit for one attempt."),
     "settings_file": _Key(_TEXT, "Extra settings merged into the agent's own."),
+    "meter": _Key(_SWITCH, "Count every request on the wire, and keep the key from the agent."),
+    "keep_bodies": _Key(_SWITCH, "Keep what the meter saw pass, secrets masked."),
+    "dollars_per_hour": _Key(_NUMBER, "Self-hosted: hourly rate of the whole box."),
+    "box_share": _Key(_NUMBER, "Self-hosted: share of the box that the model takes."),
     "scenario": _Key(_TEXT, "Rehearsal: the script to play; default: beside the dataset."),
     "fault": _Key(_TEXT, "Rehearsal: a fault that every scripted request meets."),
 }

@@ -24,6 +24,23 @@ _LINES_AROUND = 6
 # Of a terminal's height: heading, caption, and some of what stood above.
 
 
+def show_check(console: Console, check: Check) -> None:
+    """Print a check, with what mends it below when it is not as it should be."""
+    mark, style = _MARKS[check.status]
+    _print_line(console, f"  {check.name}", Text(mark, style), Text(check.detail))
+    if check.mend and check.status in {"failed", "warning"}:
+        _print_line(console, "", Text(""), Text(f"-> {check.mend}", style="dim"))
+
+
+def _print_line(console: Console, name: str, mark: Text, detail: Text) -> None:
+    line = Table.grid(padding=(0, 1))
+    line.add_column(width=14)
+    line.add_column(width=4)
+    line.add_column(overflow="fold")
+    line.add_row(name, mark, detail)
+    console.print(line)
+
+
 class ConsoleViewer:
     """Shows checks, remarks and progress on one console."""
 
@@ -46,19 +63,8 @@ class ConsoleViewer:
             self._live.stop()
 
     def check(self, check: Check) -> None:
-        """Show one line of the pre-flight, with what mends it below when it failed."""
-        mark, style = _MARKS[check.status]
-        self._line(f"  {check.name}", Text(mark, style), Text(check.detail))
-        if check.mend and check.status in {"failed", "warning"}:
-            self._line("", Text(""), Text(f"-> {check.mend}", style="dim"))
-
-    def _line(self, name: str, mark: Text, detail: Text) -> None:
-        line = Table.grid(padding=(0, 1))
-        line.add_column(width=14)
-        line.add_column(width=4)
-        line.add_column(overflow="fold")
-        line.add_row(name, mark, detail)
-        self._console.print(line)
+        """Show one line of the pre-flight."""
+        show_check(self._console, check)
 
     def say(self, line: str) -> None:
         """Show a remark."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from swetrials.pipeline.preflight import probe, route_checks, stale_check, tool_checks
+from swetrials.pipeline.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check, Hosting
 from swetrials.records.metrics import Metrics
@@ -120,9 +120,11 @@ async def _preflight(
         failed |= check.status == "failed"
         viewer.check(check)
 
-    async for check in tool_checks(bench):
+    for check in machine_checks(bench.agent, bench.project, bench.sandbox, bench.work_root):
         show(check)
-    async for check in route_checks(bench, hosting):
+    async for check in plan_checks(bench):
+        show(check)
+    async for check in route_checks(bench.agent, hosting):
         show(check)
     show(stale)
     if options.skip_probe:

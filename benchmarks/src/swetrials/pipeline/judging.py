@@ -6,13 +6,11 @@ from pathlib import Path
 
 from swetrials.judges import Bench, Judge, Submission
 from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, Metrics
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset
 from swetrials.store.files import RecordError, write_record
 from swetrials.store.results import TrialFolder
 from swetrials.workspace.git import GitError
-
-_PATCH = "patch.diff"
 
 
 class JudgingError(Exception):
@@ -79,8 +77,8 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
         repo: where to fetch the repository from instead of the task's own address.
     """
     task = next(task for task in dataset.dataset.tasks if task.id == metrics.task)
-    texts = {name: _text(folder.path / name) for name in EXPECTED_ARTIFACTS if name != _PATCH}
-    patch = folder.path / _PATCH
+    texts = {name: _text(folder.path / name) for name in EXPECTED_ARTIFACTS if name != PATCH}
+    patch = folder.path / PATCH
     return Submission(
         task=task,
         trial_id=metrics.trial.id,

@@ -1,13 +1,14 @@
 """The checks before anything is spent. Each failed one names the command that mends it."""
 
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from anyio.to_thread import run_sync
 
+from swetrials.agents.base import Agent
 from swetrials.agents.events import Tally
 from swetrials.agents.install import find
 from swetrials.pipeline.workbench import Workbench
@@ -15,32 +16,39 @@ from swetrials.providers.base import Check, Hosting
 from swetrials.records.dataset import Task
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
-from swetrials.trials.attempt import Crew, command_for, job_for, write_files
+from swetrials.store.project import Project
+from swetrials.trials.crew import Crew, Sandbox
+from swetrials.trials.launching import command_for, job_for, metered_route, write_files
 from swetrials.trials.run import Standing
+from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
-from swetrials.workspace.processes import LaunchError, Limits, run_group
-from swetrials.workspace.space import attempt_space, free_bytes
+from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group
+from swetrials.workspace.space import Space, attempt_space, free_bytes
 
 _BYTES_NEEDED = 2_000_000_000
 _PROBE_SECONDS = 90.0
 _PROBE_PROMPT = "Answer with the single word: ready"
 
 
-async def tool_checks(bench: Workbench) -> AsyncIterator[Check]:
-    """Look at the programs, the disk and the repositories that a run needs."""
-    installed = find(bench.agent.package, bench.project.tools)
+def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: Path) -> Iterator[Check]:
+    """Look at the programs and the disk that any run of an agent needs."""
+    installed = find(agent.package, project.tools)
     if installed is None:
-        mend = f"swetrials agents install {bench.agent.name}"
-        yield Check("agent", "failed", f"{bench.agent.name} {bench.agent.package.version} is not installed", mend)
+        mend = f"swetrials agents install {agent.name}"
+        yield Check("agent", "failed", f"{agent.name} {agent.package.version} is not installed", mend)
     else:
-        yield Check("agent", "ok", f"{bench.agent.name} {installed.version}")
+        yield Check("agent", "ok", f"{agent.name} {installed.version}")
     yield Check("git", "ok", git_version()) if shutil.which("git") else _no_git()
-    if bench.sandbox.bwrap:
+    if sandbox.bwrap:
         yield Check("sandbox", "ok", "bubblewrap: the harness, the dataset and your home are hidden from the agent")
     else:
         detail = "none: the agent can read whatever you can; run only repositories and models that you trust"
         yield Check("sandbox", "warning", detail, "install bubblewrap (apt-get install bubblewrap)")
-    yield _space(bench.work_root)
+    yield _space(work_root)
+
+
+async def plan_checks(bench: Workbench) -> AsyncIterator[Check]:
+    """Look at the settings, the dataset and the repositories of a planned run."""
     yield await run_sync(_settings, bench)
     yield Check("dataset", "ok", f"{bench.plan.dataset.path}: {len(bench.plan.trials)} trials")
     tasks = {trial.task.id: trial.task for trial in bench.plan.trials}.values()
@@ -114,16 +122,19 @@ def _state(standing: Standing) -> str:
     return standing.state.outcome.kind if isinstance(standing.state, Metrics) else "no readable record"
 
 
-async def route_checks(bench: Workbench, hosting: Hosting) -> AsyncIterator[Check]:
+async def route_checks(agent: Agent, hosting: Hosting) -> AsyncIterator[Check]:
     """Look at the endpoint, and whether agent and endpoint speak a common dialect."""
-    common = bench.agent.dialects & hosting.route("preflight").dialects
-    if not common:
-        speaks = ", ".join(sorted(bench.agent.dialects))
-        yield Check(
-            "dialect", "failed", f"{bench.agent.name} speaks {speaks}, the endpoint does not", "another --agent"
-        )
+    offered = hosting.route("preflight").dialects
+    if not agent.dialects & offered:
+        yield Check("dialect", "failed", no_common_dialect(agent, offered), "another --agent, see: swetrials matrix")
     for check in await hosting.checks():
         yield check
+
+
+def no_common_dialect(agent: Agent, offered: frozenset[Dialect]) -> str:
+    """Say why an agent cannot use an endpoint."""
+    speaks, hears = (", ".join(sorted(dialects)) for dialects in (agent.dialects, offered))
+    return f"{agent.name} speaks {speaks}; the endpoint understands {hears}"
 
 
 async def probe(bench: Workbench, crew: Crew) -> Check:
@@ -131,23 +142,10 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
     attempt_id = f"probe-{anyio.current_time():.0f}"
     tally = Tally()
     with attempt_space(crew.work_root, attempt_id) as space:
-        space.checkout.mkdir(exist_ok=True)
-        config = bench.config.model_copy(update={"max_retries": 1, "max_turns": 1})
-        job = replace(job_for(crew, space, _PROBE_PROMPT, attempt_id), skill=None, config=config)
-        launch = bench.agent.launch(crew.installed.binary, job)
-        write_files(launch)
-        reader = bench.agent.reader()
-
-        def on_output(data: bytes) -> bool:
-            tally.add(reader.feed(data))
-            return tally.end is not None
-
         stderr = space.root / "stderr.log"
-        limits = Limits(_PROBE_SECONDS, grace_seconds=2)
         try:
-            ended = await run_group(
-                command_for(crew, space, launch), limits, mark=attempt_id, on_output=on_output, stderr=stderr
-            )
+            async with metered_route(crew, attempt_id, space.root / "requests.jsonl") as (route, _):
+                ended = await _ask_once(bench, crew, space, route, tally, stderr)
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {bench.agent.name}")
         said = crew.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
@@ -160,3 +158,19 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
     if tally.end is None and (retry := tally.pending_retry):
         detail = f"still being refused after {_PROBE_SECONDS:.0f} s: {retry.reason} (status {retry.status})"
     return Check("probe", "failed", f"{outcome.kind}: {detail}", "mend the route, or --skip-probe to go on regardless")
+
+
+async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, tally: Tally, stderr: Path) -> Ended:
+    config = bench.config.model_copy(update={"max_retries": 1, "max_turns": 1})
+    job = replace(job_for(crew, space, _PROBE_PROMPT, route), skill=None, config=config)
+    launch = bench.agent.launch(crew.installed.binary, job)
+    write_files(launch)
+    reader = bench.agent.reader()
+
+    def on_output(data: bytes) -> bool:
+        tally.add(reader.feed(data))
+        return tally.end is not None
+
+    limits = Limits(_PROBE_SECONDS, grace_seconds=2)
+    command = command_for(crew, space, launch)
+    return await run_group(command, limits, mark=space.root.name, on_output=on_output, stderr=stderr)

@@ -10,13 +10,14 @@ from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent
 from swetrials.agents.install import find
 from swetrials.judges.base import Bench
+from swetrials.pricing import PriceBook
 from swetrials.providers import PROVIDERS
 from swetrials.providers.base import Hosting, Provider
 from swetrials.records.config import RunnerConfig
 from swetrials.store.documents import load_dataset
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
-from swetrials.trials.attempt import Crew, Sandbox
+from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.workspace.environment import toolchain_roots
 from swetrials.workspace.repositories import Repositories
@@ -41,6 +42,7 @@ class Workbench:
     work_root: Path
     sandbox: Sandbox
     redactor: Redactor
+    prices: PriceBook
 
     @property
     def config(self) -> RunnerConfig:
@@ -74,8 +76,9 @@ class Workbench:
             agent=self.agent,
             installed=installed,
             skill=self.plan.skill,
+            provider=self.provider,
             hosting=hosting,
-            free=self.provider.free,
+            prices=self.prices,
             repositories=self.repositories,
             work_root=self.work_root,
             sandbox=self.sandbox,
@@ -93,8 +96,8 @@ def lay_out(config: RunnerConfig) -> Workbench:
         PlanError: a task or the skill is unknown.
     """
     project = find_project()
-    agent = _member("agent", config.agent, AGENTS)
-    provider = _member("provider", config.provider, PROVIDERS)
+    agent = member("agent", config.agent, AGENTS)
+    provider = member("provider", config.provider, PROVIDERS)
     plan = plan_run(config, load_dataset(Path(config.dataset)), agent, project.skills)
     work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
     key = config.api_key.get_secret_value() if config.api_key else ""
@@ -106,6 +109,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
         work_root=work_root,
         sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output),
         redactor=Redactor.from_environment(os.environ, [key]),
+        prices=PriceBook.load(project.config / "pricing.yaml"),
     )
 
 
@@ -115,7 +119,12 @@ def clear_up(work_root: Path, say: Callable[[str], None]) -> None:
         say(f"cleared up after an attempt that a stopped run had left: {attempt_id}")
 
 
-def _member(kind: str, name: str, family: dict[str, T]) -> T:
+def member(kind: str, name: str, family: Mapping[str, T]) -> T:
+    """Return the member of a family by its name.
+
+    Raises:
+        UsageError: there is none of that name; the message lists those that there are.
+    """
     if name not in family:
         raise UsageError(f"{kind}: {name!r} is not one of {', '.join(family)}")
     return family[name]

@@ -8,11 +8,15 @@ from typing import Literal, Protocol, Self
 from swetrials.records.config import RunnerConfig
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageReport
-from swetrials.wire.route import Route
+from swetrials.wire.route import Dialect, Route
 
 
 class ProviderError(Exception):
     """The configuration lacks what a provider needs; the message names the key and what mends it."""
+
+
+Priced = Literal["free", "tokens", "hardware"]
+"""How a hosting path is paid: not at all, by the token, or by the hour of the machine."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,8 @@ class Provider(Protocol):
 
     name: str
     serving: str
-    free: bool
+    dialects: frozenset[Dialect]
+    priced: Priced
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the route as far as it is known before anything is started.

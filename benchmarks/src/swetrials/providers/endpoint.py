@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 import anyio
 import httpx
 
-from swetrials.providers.base import Check, NoTelemetry, ProviderError
+from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
 from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
-from swetrials.wire.route import Route
+from swetrials.wire.route import Dialect, Route
 
 _TIMEOUT_SECONDS = 10
 
@@ -20,7 +20,8 @@ class Endpoint:
 
     name = "endpoint"
     serving = "endpoint"
-    free = False
+    dialects: frozenset[Dialect] = frozenset({"anthropic"})
+    priced: Priced = "tokens"
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the way to ``config.endpoint``.
@@ -33,7 +34,7 @@ class Endpoint:
         if config.api_key is None:
             raise ProviderError("api_key: provider 'endpoint' needs a key: set SWETRIALS_API_KEY")
         base_url = config.endpoint.rstrip("/").removesuffix("/v1")
-        return Route(frozenset({"anthropic"}), base_url, config.api_key, config.model, config.context_window)
+        return Route(self.dialects, base_url, config.api_key, config.model, config.context_window)
 
     @asynccontextmanager
     async def open(self, config: RunnerConfig) -> AsyncIterator["EndpointHosting"]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from swetrials.providers.base import Check, NoTelemetry, ProviderError
+from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
 from swetrials.store.documents import load_document
 from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
-from swetrials.wire.route import Route
+from swetrials.wire.route import Dialect, Route
 
 _WINDOW_TOKENS = 200_000
 
@@ -32,7 +32,8 @@ class Rehearsal:
 
     name = "rehearsal"
     serving = "rehearsal"
-    free = True
+    dialects: frozenset[Dialect] = frozenset({"anthropic", "openai-chat", "openai-responses"})
+    priced: Priced = "free"
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the route with the port left open: the server takes any free one."""
@@ -88,7 +89,7 @@ class RehearsalHosting:
 
 def _route(base_url: str, model: str, attempt_id: str) -> Route:
     return Route(
-        dialects=frozenset({"anthropic", "openai-chat", "openai-responses"}),
+        dialects=Rehearsal.dialects,
         base_url=base_url,
         api_key=SecretStr(_key(attempt_id)),
         model=model,

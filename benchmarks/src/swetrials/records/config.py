@@ -98,6 +98,10 @@ class RunnerConfig(Record):
     idle_timeout_seconds: float = Field(900, gt=0, description="silence after which an attempt is stopped")
     max_budget_usd: float | None = Field(None, gt=0, description="the agent's own spending limit for one attempt")
     settings_file: Text | None = Field(None, description="extra settings merged into the agent's own")
+    meter: bool = Field(True, description="count every request on the wire, and keep the key from the agent")
+    keep_bodies: bool = Field(False, description="keep what the meter saw pass, secrets masked")
+    dollars_per_hour: float | None = Field(None, gt=0, description="self-hosted: hourly rate of the whole box")
+    box_share: float = Field(1.0, gt=0, le=1, description="self-hosted: share of the box that the model takes")
     scenario: Text | None = Field(None, description="rehearsal: the script to play; default: beside the dataset")
     fault: Text | None = Field(None, description="rehearsal: a fault that every scripted request meets")
 

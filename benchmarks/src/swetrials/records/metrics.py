@@ -8,10 +8,13 @@ from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.outcome import Outcome
-from swetrials.records.usage import UsageBlock, UsageReport
+from swetrials.records.requests import RequestsBlock
+from swetrials.records.telemetry import VllmPrometheus
+from swetrials.records.usage import UsageBlock
 
 DESIGN_DOCUMENTS = ("github-issue.md", "lld.md", "review.md", "testing.md")
-EXPECTED_ARTIFACTS = (*DESIGN_DOCUMENTS, "patch.diff", "implementation.md")
+PATCH = "patch.diff"
+EXPECTED_ARTIFACTS = (*DESIGN_DOCUMENTS, PATCH, "implementation.md")
 """What a skill must leave behind. ``patch.diff`` is made by the harness from the checkout."""
 
 
@@ -54,7 +57,8 @@ class AttemptRecord(Record):
     ended_at: str
     outcome: Outcome
     artifacts_produced: tuple[str, ...] = ()
-    usage: UsageReport = UsageReport()
+    usage: UsageBlock = UsageBlock()
+    requests: RequestsBlock | None = Field(None, description="what the meter saw; None without one")
     cost: Cost = Cost()
     time: TimeSplit = TimeSplit()
     num_turns: int | None = None
@@ -113,6 +117,9 @@ class Metrics(Record):
     run_started_at: str
     run_ended_at: str | None = None
     generation_tokens_per_sec: float | None = None
+    vllm_prometheus: VllmPrometheus | None = Field(
+        None, exclude_if=lambda block: block is None, description="the server's own counters; absent without any"
+    )
     trial: TrialIdentity
     usage: UsageBlock = UsageBlock()
     cost: Cost = Cost()

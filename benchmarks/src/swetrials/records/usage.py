@@ -78,7 +78,7 @@ class UsageBlock(Record):
     """The witnesses of a trial's usage side by side, and the headline taken from the best of them."""
 
     headline: UsageReport = UsageReport()
-    source: Literal["metered", "reported", "served", "none"] = "none"
+    source: Literal["metered", "reported", "served", "mixed", "none"] = "none"
     reported: UsageReport | None = Field(None, description="the agent's own figures")
     metered: UsageReport | None = Field(None, description="counted on the wire between agent and route")
     served: UsageReport | None = Field(None, description="the server's own counters, where it tells trials apart")

@@ -11,15 +11,13 @@ from swetrials.records.cost import Cost
 from swetrials.records.metrics import Finding, Metrics, Provenance, TimeSplit, TrialIdentity
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.slug import model_slug
-from swetrials.records.usage import Usage, UsageBlock, UsageReport
+from swetrials.records.usage import UsageBlock
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import sha256_of
-from swetrials.trials.attempt import Attempt, Crew
+from swetrials.trials.attempt import Attempt
+from swetrials.trials.crew import Crew
 from swetrials.trials.plan import Trial, prompt_for
-
-_DISAGREEMENT = 0.02
-# Two witnesses of the same tokens that differ by more than this are a finding.
-
+from swetrials.trials.witnesses import disagreements, joined
 
 @dataclass
 class Ledger:
@@ -41,7 +39,7 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
     config, task = crew.config, trial.task
     last = attempts[-1] if attempts else None
     outcome = ledger.failure or (last.record.outcome if last else _stopped(ended))
-    usage = _usage(attempts)
+    usage = joined([a.record.usage for a in attempts])
     tokens = usage.headline.usage
     cost = _total([a.record.cost for a in attempts])
     wall = sum(a.record.time.wall_seconds or 0 for a in attempts) if attempts else None
@@ -59,7 +57,7 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         provider=config.provider,
         endpoint=config.endpoint,
         aws_region=config.aws_region,
-        serving=config.provider,
+        serving=crew.provider.serving,
         artifacts_produced=last.record.artifacts_produced if last else (),
         input_tokens=tokens.fresh_input,
         output_tokens=tokens.output,
@@ -76,6 +74,7 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         run_started_at=ledger.started_at.isoformat(),
         run_ended_at=ended.isoformat() if ended else None,
         generation_tokens_per_sec=round(tokens.output / api, 2) if tokens.output and api else None,
+        vllm_prometheus=last.telemetry if last else None,
         trial=_identity(ledger),
         usage=usage,
         cost=cost,
@@ -127,33 +126,6 @@ def _provenance(ledger: Ledger) -> Provenance:
     )
 
 
-def _usage(attempts: list[Attempt]) -> UsageBlock:
-    if not attempts:
-        return UsageBlock()
-    reported = _joined([a.record.usage for a in attempts])
-    served = _joined([a.served for a in attempts if a.served is not None])
-    by_model: dict[str, Usage] = {}
-    for attempt in attempts:
-        for model, usage in (attempt.end.usage_by_model if attempt.end else {}).items():
-            by_model[model] = by_model.get(model, Usage()) + usage
-    block = UsageBlock(reported=reported, served=served, by_model=by_model)
-    if served is not None and (reported is None or reported.completeness != "complete"):
-        # A stopped agent never tells the call in flight. The server has counted what it sent of it, which is
-        # still no more than a lower bound.
-        headline = served.model_copy(update={"completeness": "lower_bound"})
-        return block.model_copy(update={"headline": headline, "source": "served"})
-    if reported is not None and reported.completeness != "unknown":
-        return block.model_copy(update={"headline": reported, "source": "reported"})
-    return block
-
-
-def _joined(reports: list[UsageReport]) -> UsageReport | None:
-    total: UsageReport | None = None
-    for report in reports:
-        total = report if total is None else total + report
-    return total
-
-
 def _total(costs: list[Cost]) -> Cost:
     total: Cost | None = None
     for cost in costs:
@@ -169,11 +141,6 @@ def _known_sum(values: Iterable[float | None]) -> float | None:
 def _findings(attempts: list[Attempt], usage: UsageBlock) -> list[Finding]:
     findings = [finding for attempt in attempts for finding in attempt.findings]
     if len(attempts) > 1:
-        asked = ", ".join(attempts[0].record.outcome.detail.removeprefix("missing: ").split(", "))
+        asked = attempts[0].record.outcome.detail.removeprefix("missing: ")
         findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
-    if usage.reported and usage.served and usage.reported.completeness == usage.served.completeness == "complete":
-        said, sent = usage.reported.usage.total, usage.served.usage.total
-        if said is not None and sent is not None and abs(said - sent) > _DISAGREEMENT * max(said, sent, 1):
-            message = f"the agent reports {said} tokens, the server counted {sent}"
-            findings.append(Finding(code="usage_disagrees", severity="warning", message=message))
-    return findings
+    return [*findings, *disagreements(usage)]

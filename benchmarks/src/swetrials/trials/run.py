@@ -10,7 +10,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import RecordError, sha256_of
 from swetrials.store.results import TrialFolder, state_of
-from swetrials.trials.attempt import Crew
+from swetrials.trials.crew import Crew
 from swetrials.trials.plan import Plan, Trial
 from swetrials.trials.trial import Observer, run_trial
 

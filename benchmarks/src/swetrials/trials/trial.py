@@ -14,7 +14,8 @@ from swetrials.records.metrics import DESIGN_DOCUMENTS, Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_atomically, write_record
-from swetrials.trials.attempt import Crew, Order, run_attempt
+from swetrials.trials.attempt import run_attempt
+from swetrials.trials.crew import Crew, Order
 from swetrials.trials.plan import Trial
 from swetrials.trials.record import Ledger, record_of
 from swetrials.trials.verdict import missing_after_design
@@ -68,7 +69,7 @@ async def _attempts(ledger: Ledger, observe: Observer) -> None:
 
     def watch(tally: Tally) -> None:
         state = f"retrying ({tally.pending_retry.reason})" if tally.pending_retry else _STATES[order.reason]
-        cost = 0.0 if crew.free else None
+        cost = 0.0 if crew.provider.priced == "free" else None
         observe(Progress(trial, state, tally.turns, tally.usage.usage.total, cost))
 
     while True:

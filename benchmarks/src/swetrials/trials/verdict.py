@@ -6,14 +6,13 @@ from swetrials.agents import failures
 from swetrials.agents.events import Tally
 from swetrials.records.metrics import EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Outcome, OutcomeKind
-from swetrials.records.usage import UsageReport
 from swetrials.workspace.processes import Ended
 
 _DISK_FULL = "No space left on device"
 
 
 def decide(
-    tally: Tally, ended: Ended, produced: Collection[str], served: UsageReport | None, stderr_tail: str
+    tally: Tally, ended: Ended, produced: Collection[str], requests_seen: int | None, stderr_tail: str
 ) -> Outcome:
     """Return the outcome of an attempt. The agent's own last word comes first, then why it was stopped.
 
@@ -21,7 +20,7 @@ def decide(
         tally: what the stream came to.
         ended: how the process group ended.
         produced: the artifacts that are there and not empty.
-        served: what the server counted for this attempt, where it can tell.
+        requests_seen: how many requests reached the endpoint that was asked for; ``None``: nobody counted.
         stderr_tail: the end of the agent's standard error, for the detail of a crash.
     """
     if ended.cause == "cancelled":
@@ -30,7 +29,7 @@ def decide(
         return _without_a_last_word(tally, ended, stderr_tail)
     if tally.end.outcome.kind is not OutcomeKind.COMPLETED:
         return tally.end.outcome
-    if served is not None and served.requests == 0:
+    if requests_seen == 0:
         return Outcome.of(OutcomeKind.ROUTE_NOT_USED, "the agent reports success, yet no request reached the endpoint")
     missing = [name for name in EXPECTED_ARTIFACTS if name not in produced]
     if missing:

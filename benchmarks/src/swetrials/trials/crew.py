@@ -1,0 +1,64 @@
+"""What the attempts of a run share, and what one of them is asked for."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from swetrials.agents.base import Agent, Skill
+from swetrials.agents.install import Installed
+from swetrials.pricing import PriceBook
+from swetrials.providers.base import Hosting, Provider
+from swetrials.records.config import RunnerConfig
+from swetrials.store.redaction import Redactor
+from swetrials.trials.plan import Trial
+from swetrials.workspace.repositories import Repositories
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """Where bubblewrap is, what it hides from an agent, and what it shows again. Without a path there is none."""
+
+    bwrap: Path | None
+    hidden: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the record calls it."""
+        return "bubblewrap" if self.bwrap else "none"
+
+
+@dataclass(frozen=True)
+class Crew:
+    """What every attempt of a run shares."""
+
+    config: RunnerConfig
+    agent: Agent
+    installed: Installed
+    skill: Skill
+    provider: Provider
+    hosting: Hosting
+    prices: PriceBook
+    repositories: Repositories
+    work_root: Path
+    sandbox: Sandbox
+    redactor: Redactor
+    keep_checkouts: bool = False
+
+
+@dataclass(frozen=True)
+class Order:
+    """One attempt to make: the trial, the pinned commit, and what an earlier attempt left to build on."""
+
+    trial: Trial
+    repo: str
+    commit: str
+    number: int
+    reason: Literal["first", "topup"]
+    only: tuple[str, ...] = ()
+    earlier: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where the attempt's logs go."""
+        return self.trial.folder.attempt_folder(self.number)

@@ -1,0 +1,145 @@
+"""What an attempt leaves: artifacts, patch, figures and doubts, as a record."""
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+from swetrials.agents.events import Tally
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, AttemptRecord, Finding, TimeSplit
+from swetrials.records.requests import RequestsBlock
+from swetrials.records.telemetry import VllmPrometheus
+from swetrials.records.usage import UsageBlock, UsageReport
+from swetrials.store.files import write_atomically
+from swetrials.trials.costing import attempt_cost
+from swetrials.trials.crew import Crew, Order
+from swetrials.trials.verdict import decide
+from swetrials.trials.witnesses import usage_block
+from swetrials.workspace.git import GitError
+from swetrials.workspace.leavings import open_left
+from swetrials.workspace.patch import make_patch
+from swetrials.workspace.processes import Ended
+from swetrials.workspace.space import Space
+
+_LARGEST_ARTIFACT_BYTES = 20_000_000
+_LARGEST_STDERR_BYTES = 5_000_000
+_STDERR_TAIL_BYTES = 4_000
+
+
+@dataclass(frozen=True)
+class Remains:
+    """An attempt that is over, before its folders are removed."""
+
+    id: str
+    space: Space
+    tally: Tally
+    ended: Ended
+    requests: RequestsBlock | None
+    served: UsageReport | None
+    telemetry: VllmPrometheus | None
+
+    @property
+    def requests_seen(self) -> int | None:
+        """Requests that reached the endpoint; ``None`` when nobody counted."""
+        if self.requests is not None:
+            return self.requests.count
+        return self.served.requests if self.served is not None else None
+
+    @property
+    def usage(self) -> UsageBlock:
+        """What each witness says of the tokens."""
+        metered = self.requests.usage if self.requests is not None else None
+        by_model = self.tally.end.usage_by_model if self.tally.end else {}
+        return usage_block(self.tally.usage, metered, self.served, by_model)
+
+    @property
+    def time(self) -> TimeSplit:
+        """Where the time went: the meter's word where there is one, else the agent's."""
+        requests, end = self.requests, self.tally.end
+        return TimeSplit(
+            wall_seconds=round(self.ended.wall_seconds, 3),
+            api_seconds=requests.api_seconds if requests else end.api_seconds if end else None,
+            waiting_seconds=requests.waiting_seconds if requests else round(self.tally.waiting_seconds, 3),
+        )
+
+
+def gather(
+    crew: Crew, order: Order, remains: Remains
+) -> tuple[AttemptRecord, dict[str, bytes], tuple[Finding, ...]]:
+    """Return an attempt's record, its artifacts with secrets masked, and what a reader has to know of them."""
+    findings: list[Finding] = []
+    tally, ended = remains.tally, remains.ended
+    stderr_tail = _keep_stderr(crew, order, remains.space)
+    artifacts = _artifacts(crew, remains.space, findings)
+    if patch := _patch(crew, order, remains.space, findings):
+        artifacts[PATCH] = crew.redactor.bytes(patch)
+    outcome = decide(tally, ended, artifacts, remains.requests_seen, stderr_tail)
+    usage = remains.usage
+    record = AttemptRecord(
+        id=remains.id,
+        number=order.number,
+        reason=order.reason,
+        started_at=ended.started_at.isoformat(),
+        ended_at=ended.ended_at.isoformat(),
+        outcome=outcome.model_copy(update={"detail": crew.redactor.text(outcome.detail)}),
+        artifacts_produced=tuple(name for name in EXPECTED_ARTIFACTS if name in artifacts),
+        usage=usage,
+        requests=remains.requests,
+        cost=attempt_cost(crew, remains, usage),
+        time=remains.time,
+        num_turns=tally.turns,
+        exit_code=ended.exit_code,
+        ended_by=ended.cause,
+        survivors=ended.survivors,
+        session_id=tally.session_id,
+        stream_log=f"attempts/{order.number}/stream.jsonl",
+    )
+    return record, artifacts, (*findings, *_doubts(tally, ended))
+
+
+def _patch(crew: Crew, order: Order, space: Space, findings: list[Finding]) -> bytes:
+    try:
+        return make_patch(crew.repositories, order.repo, order.commit, space.checkout)
+    except GitError as error:
+        findings.append(Finding(code="patch_failed", severity="error", message=crew.redactor.text(str(error))))
+        return b""
+
+
+def _keep_stderr(crew: Crew, order: Order, space: Space) -> str:
+    said = b""
+    if (file := open_left(space.root, "stderr.log")) is not None:
+        with file:
+            file.seek(-min(_LARGEST_STDERR_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            said = crew.redactor.bytes(file.read())
+    with suppress(OSError):  # on a full disk the attempt's record is what has to survive
+        write_atomically(order.folder / "stderr.log", said)
+    return said[-_STDERR_TAIL_BYTES:].decode(errors="replace").strip()
+
+
+def _artifacts(crew: Crew, space: Space, findings: list[Finding]) -> dict[str, bytes]:
+    artifacts: dict[str, bytes] = {}
+    for name in EXPECTED_ARTIFACTS:
+        if name == PATCH or (file := open_left(space.artifacts, name)) is None:
+            continue
+        with file:
+            data = file.read(_LARGEST_ARTIFACT_BYTES)
+            cut = bool(file.read(1))
+        if cut:
+            message = f"{name} is cut at {_LARGEST_ARTIFACT_BYTES} bytes"
+            findings.append(Finding(code="artifact_cut", severity="warning", message=message))
+        if data.strip():
+            artifacts[name] = crew.redactor.bytes(data)
+    return artifacts
+
+
+def _doubts(tally: Tally, ended: Ended) -> list[Finding]:
+    findings = []
+    if ended.survivors:
+        message = f"{ended.survivors} processes of the agent were still alive after KILL"
+        findings.append(Finding(code="survivors", severity="error", message=message))
+    if ended.cause == "grace":
+        message = "the agent reported its result and then did not exit; it was stopped"
+        findings.append(Finding(code="did_not_exit", severity="info", message=message))
+    if tally.permission_denials:
+        message = f"{tally.permission_denials} tool calls were refused by the agent's permission rules"
+        findings.append(Finding(code="permission_denied", severity="warning", message=message))
+    return findings

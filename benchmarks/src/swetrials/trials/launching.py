@@ -1,0 +1,63 @@
+"""From an agent's launch to what really runs: private files, sandbox, allow-listed environment, metered route."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from swetrials.agents.base import Job, Launch
+from swetrials.trials.crew import Crew
+from swetrials.wire.meter import Meter, metered
+from swetrials.wire.route import Route
+from swetrials.workspace.environment import allowed_environment
+from swetrials.workspace.processes import Command
+from swetrials.workspace.sandbox import confined
+from swetrials.workspace.space import Space
+
+
+def job_for(crew: Crew, space: Space, prompt: str, route: Route) -> Job:
+    """Return what the agent's driver has to know of an attempt."""
+    return Job(
+        prompt=prompt,
+        skill=crew.skill,
+        route=route,
+        checkout=space.checkout,
+        home=space.home,
+        temporary=space.temporary,
+        artifacts=space.artifacts,
+        config=crew.config,
+    )
+
+
+def command_for(crew: Crew, space: Space, launch: Launch) -> Command:
+    """Return what really runs: the agent's words, sandboxed when there is one, in an allow-listed environment."""
+    argv = launch.argv
+    if crew.sandbox.bwrap is not None:
+        argv = confined(
+            argv,
+            bwrap=crew.sandbox.bwrap,
+            writable=[space.root],
+            hidden=crew.sandbox.hidden,
+            readable=[*crew.sandbox.readable, crew.installed.binary.resolve().parent],
+        )
+    return Command(argv, space.checkout, allowed_environment(space.home, space.temporary, launch.environment))
+
+
+def write_files(launch: Launch) -> None:
+    """Put a launch's private files where they belong."""
+    for path, text in launch.files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@asynccontextmanager
+async def metered_route(crew: Crew, attempt_id: str, log: Path) -> AsyncIterator[tuple[Route, Meter | None]]:
+    """Give an attempt its route, with the meter on it unless the configuration says otherwise.
+
+    Behind the meter the agent holds a key that is good for nothing else.
+    """
+    route = crew.hosting.route(attempt_id)
+    if not crew.config.meter:
+        yield route, None
+        return
+    async with metered(route, log, crew.redactor, keep_bodies=crew.config.keep_bodies) as meter:
+        yield meter.route, meter
