@@ -110,7 +110,7 @@ async def judge_folders(
 
 def _judging_bench(request: JudgingRequest, project: Project) -> Bench:
     root = private_root(request.clone_root)
-    box = sandbox_for("auto", project, project.dataset, request.folder)
+    box = sandbox_for("auto", project, project.dataset, request.folder, root)
     redactor = Redactor.from_environment(os.environ)
     return Bench(Repositories(root / "mirrors"), root, redactor, box.bwrap, box.hidden, box.readable)
 

@@ -107,7 +107,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
         provider=provider,
         repositories=Repositories(work_root / "mirrors"),
         work_root=work_root,
-        sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output),
+        sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output, work_root),
         redactor=Redactor.from_environment(os.environ, [key]),
         prices=PriceBook.load(project.config / "pricing.yaml"),
     )
@@ -134,7 +134,7 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
     """Return the sandbox that ``wanted`` (``auto``, ``bubblewrap``, ``none``) comes to on this machine.
 
     It covers the harness, the invoker's home and whatever else is ``private``: the dataset with its answers,
-    all results.
+    all results, the working folder with its mirrors, whose later history may hold the fix.
 
     Raises:
         UsageError: bubblewrap is asked for and does not work here.
