@@ -62,9 +62,7 @@ class Remains:
         )
 
 
-def gather(
-    crew: Crew, order: Order, remains: Remains
-) -> tuple[AttemptRecord, dict[str, bytes], tuple[Finding, ...]]:
+def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes], tuple[Finding, ...]]:
     """Return an attempt's record, its artifacts with secrets masked, and what a reader has to know of them."""
     findings: list[Finding] = []
     tally, ended = remains.tally, remains.ended

@@ -19,6 +19,7 @@ from swetrials.trials.crew import Crew
 from swetrials.trials.plan import Trial, prompt_for
 from swetrials.trials.witnesses import disagreements, joined
 
+
 @dataclass
 class Ledger:
     """A trial under way: its identity, and the attempts made so far."""
