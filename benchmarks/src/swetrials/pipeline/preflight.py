@@ -149,15 +149,14 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {bench.agent.name}")
         said = crew.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
-    outcome = tally.outcome
-    if outcome.kind is OutcomeKind.COMPLETED:
+    if tally.outcome.kind is OutcomeKind.COMPLETED:
         return Check("probe", "ok", f"{bench.config.model} answered in {ended.wall_seconds:.1f} s")
-    detail = crew.redactor.text(outcome.detail)
+    detail = crew.redactor.text(f"{tally.outcome.kind}: {tally.outcome.detail}")
     if tally.end is None:
         detail = f"exit code {ended.exit_code} without an answer{': ' if said else ''}{said}"
     if tally.end is None and (retry := tally.pending_retry):
         detail = f"still being refused after {_PROBE_SECONDS:.0f} s: {retry.reason} (status {retry.status})"
-    return Check("probe", "failed", f"{outcome.kind}: {detail}", "mend the route, or --skip-probe to go on regardless")
+    return Check("probe", "failed", detail, "mend the route, or --skip-probe to go on regardless")
 
 
 async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, tally: Tally, stderr: Path) -> Ended:

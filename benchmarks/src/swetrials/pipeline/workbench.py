@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,7 +10,8 @@ from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent
 from swetrials.agents.install import find
 from swetrials.judges.base import Bench
-from swetrials.pricing import PriceBook
+from swetrials.pricing.book import PriceBook
+from swetrials.pricing.repricing import default_book
 from swetrials.providers import PROVIDERS
 from swetrials.providers.base import Hosting, Provider
 from swetrials.records.config import RunnerConfig
@@ -74,7 +75,8 @@ class Workbench:
         return Crew(
             config=self.config,
             agent=self.agent,
-            installed=installed,
+            # Inside a sandbox only the program's own folder is shown again, not a link that leads to it.
+            installed=replace(installed, binary=installed.binary.resolve()),
             skill=self.plan.skill,
             provider=self.provider,
             hosting=hosting,
@@ -109,7 +111,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
         work_root=work_root,
         sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output, work_root),
         redactor=Redactor.from_environment(os.environ, [key]),
-        prices=PriceBook.load(project.config / "pricing.yaml"),
+        prices=default_book(project.config),
     )
 
 

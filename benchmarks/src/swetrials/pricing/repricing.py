@@ -82,7 +82,7 @@ def _priced(metrics: Metrics, attempt: AttemptRecord, book: PriceBook, rent: Ren
         return _rented(attempt, rent) if rent else old
     # The bill that is there says which model had which tokens; a record without one has the main model alone.
     cost = book.token_cost(
-        attempt.usage, metrics.model, metrics.provider, metrics.aws_region, usage_of(old.lines), at=at
+        attempt.usage.headline, metrics.model, metrics.provider, metrics.aws_region, usage_of(old.lines), at=at
     )
     return cost.model_copy(update={"reported_usd": old.reported_usd})
 
@@ -92,13 +92,13 @@ def _rented(attempt: AttemptRecord, rent: Rent) -> Cost:
     measured = next((line.tokens_per_second for line in old.hardware if line.tokens_per_second), None)
     rent = replace(rent, tokens_per_second=rent.tokens_per_second or measured)
     cost = hardware_cost(
-        attempt.usage.usage.total,
+        attempt.usage.headline.usage.total,
         rent.tokens_per_second,
         rent.dollars_per_hour,
         rent.share_of_box,
         attempt.time.wall_seconds or 0.0,
         rent.concurrency,
-        completeness=attempt.usage.completeness,
+        completeness=attempt.usage.headline.completeness,
         source=rent.source,
         date=rent.date,
     )

@@ -24,10 +24,10 @@ from swetrials.providers.aws import (
     list_models,
     who_is,
 )
-from swetrials.providers.base import Check, NoTelemetry, ProviderError
+from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
-from swetrials.wire.route import Route
+from swetrials.wire.route import Dialect, Route
 
 SKIP_AUTH_VARIABLE = "CLAUDE_CODE_SKIP_BEDROCK_AUTH"
 """Claude Code's own name for "the gateway signs": honoured for an endpoint on loopback alone."""
@@ -44,7 +44,8 @@ class Bedrock:
 
     name = "bedrock"
     serving = "bedrock"
-    free = False
+    dialects: frozenset[Dialect] = frozenset({"bedrock"})
+    priced: Priced = "tokens"
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the way to the region's endpoint; the credentials are looked for when a run opens it.

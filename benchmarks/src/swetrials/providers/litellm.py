@@ -16,11 +16,11 @@ import anyio
 import httpx
 from pydantic import SecretStr
 
-from swetrials.providers.base import Check, NoTelemetry, ProviderError
+from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.usage import UsageReport
 from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
-from swetrials.wire.route import Route
+from swetrials.wire.route import Dialect, Route
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:4000"
 """Where ``swetrials proxy start`` serves."""
@@ -39,7 +39,8 @@ class LiteLLM:
 
     name = "litellm"
     serving = "litellm"
-    free = False
+    dialects: frozenset[Dialect] = frozenset({"anthropic", "openai-chat", "openai-responses"})
+    priced: Priced = "tokens"
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the way to the proxy: with ``config.api_key``, else the master key of the environment, else none.
@@ -48,7 +49,7 @@ class LiteLLM:
             ProviderError: no HTTP header can carry that master key.
         """
         return Route(
-            dialects=frozenset({"anthropic", "openai-chat", "openai-responses"}),
+            dialects=self.dialects,
             base_url=(config.endpoint or DEFAULT_ENDPOINT).rstrip("/").removesuffix("/v1"),
             api_key=config.api_key or _master_key(),
             model=config.model,

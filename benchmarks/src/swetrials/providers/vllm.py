@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import SecretStr
 
-from swetrials.providers.base import Check
+from swetrials.providers.base import Check, Priced
 from swetrials.providers.vllm_counters import CounterWatch
 from swetrials.records.config import RunnerConfig
 from swetrials.records.models import HostedModel, ModelRegistry, version_at_least, window_verdict
@@ -36,7 +36,8 @@ class Vllm:
 
     name = "vllm"
     serving = "vllm"
-    free = False
+    dialects: frozenset[Dialect] = frozenset({"anthropic", "openai-chat", "openai-responses"})
+    priced: Priced = "hardware"
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the way to the server; the window is the configured one until the server has been asked."""

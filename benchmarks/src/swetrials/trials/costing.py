@@ -1,18 +1,53 @@
 """What an attempt cost, on the basis that its hosting path is paid by."""
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
+from swetrials.pricing.hardware import hardware_cost
 from swetrials.records.cost import Cost
+from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock
 from swetrials.trials.crew import Crew
 
-if TYPE_CHECKING:
-    from swetrials.trials.gathering import Remains
+_THROUGHPUT = "processed_tokens_per_second"
 
 
-def attempt_cost(crew: Crew, remains: "Remains", usage: UsageBlock) -> Cost:
-    """Return the cost of an attempt: free where declared, else tokens x price or GPU time x rate.
+def attempt_cost(
+    crew: Crew,
+    usage: UsageBlock,
+    telemetry: VllmPrometheus | None,
+    *,
+    reported_usd: float | None,
+    wall_seconds: float,
+    at: datetime,
+) -> Cost:
+    """Return the cost of an attempt: free where declared, else tokens x price, or hours x rate.
 
-    The agent's own figure stands beside it and is never used: with a custom endpoint it is invented.
+    Args:
+        crew: the run, with its provider and its prices.
+        usage: the attempt's tokens; the headline is what is paid.
+        telemetry: the server's counters, whose throughput shares a rented machine out.
+        reported_usd: the agent's own figure. It stands beside the cost and is never used: with a custom endpoint
+            it is invented.
+        wall_seconds: of the attempt.
+        at: when it began, since prices change.
     """
-    raise NotImplementedError
+    config = crew.config
+    if crew.provider.priced == "free":
+        cost = Cost(amount_usd=0, basis="free", status="complete")
+    elif config.dollars_per_hour is not None:
+        cost = hardware_cost(
+            usage.headline.usage.total,
+            telemetry.derived.get(_THROUGHPUT) if telemetry else None,
+            config.dollars_per_hour,
+            config.box_share,
+            wall_seconds,
+            config.concurrency,
+            completeness=usage.headline.completeness,
+        )
+    elif crew.provider.priced == "hardware":
+        cost = Cost(note=f"{config.model} runs on a machine of no stated rate; say --dollars-per-hour")
+    else:
+        cost = crew.prices.token_cost(
+            usage.headline, config.model, config.provider, config.aws_region, usage.by_model, at=at
+        )
+    return cost.model_copy(update={"reported_usd": reported_usd})

@@ -6,7 +6,7 @@ from typing import Literal
 
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.install import Installed
-from swetrials.pricing import PriceBook
+from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Hosting, Provider
 from swetrials.records.config import RunnerConfig
 from swetrials.store.redaction import Redactor

@@ -24,7 +24,7 @@ from swetrials.wire.route import Route
 
 HOST = "127.0.0.1"
 
-AGENT_KEY = "swetrials-meter"
+AGENT_KEY = "local-placeholder-key"
 """The key that agents are given, for some refuse to start without one. It opens nothing."""
 
 
