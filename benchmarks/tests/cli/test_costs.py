@@ -19,6 +19,8 @@ from swetrials.store.project import find_project
 
 BOOK = PriceBook.load(find_project().root / "config" / "pricing.yaml")
 USAGE = Usage(fresh_input=1_000_000, cache_read=0, cache_write=0, output=1_000_000)
+REPORT = UsageReport(usage=USAGE, completeness="complete")
+WITNESSED = UsageBlock(headline=REPORT, source="metered", metered=REPORT)
 OTHER_PRICES = """\
 schema_version: "1.0"
 tokens:
@@ -40,7 +42,7 @@ def attempt(number: int, cost: Cost) -> AttemptRecord:
         started_at="2026-11-29T10:00:00+00:00",
         ended_at="2026-11-29T10:01:40+00:00",
         outcome=Outcome.of(OutcomeKind.COMPLETED),
-        usage=UsageReport(usage=USAGE, completeness="complete"),
+        usage=WITNESSED,
         cost=cost,
         time=TimeSplit(wall_seconds=100),
     )
@@ -49,7 +51,6 @@ def attempt(number: int, cost: Cost) -> AttemptRecord:
 def record(folder: Path, model: str, provider: str, *parts: Cost) -> Path:
     """Write the record of a trial with one attempt for each cost, and return its file."""
     attempts = tuple(attempt(number, cost) for number, cost in enumerate(parts, 1))
-    report = UsageReport(usage=USAGE, completeness="complete")
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -66,7 +67,7 @@ def record(folder: Path, model: str, provider: str, *parts: Cost) -> Path:
         run_started_at="2026-11-29T10:00:00+00:00",
         total_cost_usd=total.amount_usd,
         trial=TrialIdentity(id="t", scope="s", dataset="d", dataset_sha256="0", task_sha256="0", rehearsal=False),
-        usage=UsageBlock(headline=report, source="metered", metered=report),
+        usage=WITNESSED,
         cost=total,
         cost_winning_attempt=parts[-1],
         outcome=Outcome.of(OutcomeKind.COMPLETED),

@@ -15,13 +15,15 @@ from swetrials.agents.base import Job, Launch, StreamReader
 from swetrials.agents.claude import ClaudeCode
 from swetrials.agents.claude_stream import ClaudeReader
 from swetrials.agents.install import Installed, Package
+from swetrials.pricing.book import PriceBook
+from swetrials.providers import PROVIDERS
 from swetrials.providers.base import Hosting
 from swetrials.providers.endpoint import Endpoint
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.redaction import Redactor
-from swetrials.trials.attempt import Crew, Sandbox
+from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.trial import Observer, run_trial
 from swetrials.wire.route import Dialect
@@ -115,6 +117,7 @@ class Yard:
         base = {
             "provider": "endpoint", "endpoint": "http://127.0.0.1:9", "model": "some-model", "api_key": SECRET,
             "output_dir": str(self.results), "dataset": str(self.file), "timeout_seconds": 30,
+            "meter": False,  # the stand-in plays a recording and calls nobody
         }  # fmt: skip
         return RunnerConfig.model_validate({**base, **self.config, **changes})
 
@@ -122,14 +125,15 @@ class Yard:
         agent = StandIn({"": script} if isinstance(script, str) else script)
         return plan_run(self.runner(**changes), self.dataset(), agent, self.root / "skills")
 
-    def crew(self, plan: Plan, hosting: Hosting, *, free: bool = False) -> Crew:
+    def crew(self, plan: Plan, hosting: Hosting) -> Crew:
         return Crew(
             config=plan.config,
             agent=plan.agent,
             installed=Installed(Path("/bin/sh"), "1.0", Path("/bin")),
             skill=plan.skill,
+            provider=PROVIDERS[plan.config.provider],
             hosting=hosting,
-            free=free,
+            prices=PriceBook.load(None),
             repositories=self.repositories,
             work_root=self.work,
             sandbox=Sandbox(self.bwrap),

@@ -79,7 +79,7 @@ def test_an_agent_that_never_reached_the_endpoint_did_not_complete(yard: Yard) -
 
     async def go() -> Sequence[Metrics]:
         async with Rehearsal().open(plan.config) as hosting:
-            crew = yard.crew(plan, hosting, free=True)
+            crew = yard.crew(plan, hosting)
             return await run_trials(crew, plan.dataset, plan.trials, 1, lambda _: None)
 
     (record,) = anyio.run(go)

@@ -7,7 +7,6 @@ import pytest
 from swetrials.agents.events import End, Retry, Tally
 from swetrials.records.metrics import DESIGN_DOCUMENTS, EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
-from swetrials.records.usage import UsageReport
 from swetrials.trials.verdict import decide, missing_after_design
 from swetrials.workspace.processes import Cause, Ended
 
@@ -60,21 +59,13 @@ def test_a_success_without_one_of_the_artifacts_is_incomplete(name: str) -> None
     assert (outcome.kind, outcome.blame, outcome.detail) == (K.INCOMPLETE_ARTIFACTS, Blame.MODEL, f"missing: {name}")
 
 
-@pytest.mark.parametrize(
-    ("served", "kind"),
-    [
-        (None, K.COMPLETED),
-        (UsageReport(requests=None), K.COMPLETED),
-        (UsageReport(requests=1), K.COMPLETED),
-        (UsageReport(requests=0), K.ROUTE_NOT_USED),
-    ],
-)
-def test_a_success_that_no_request_stands_behind(served: UsageReport | None, kind: OutcomeKind) -> None:
-    assert decide(Tally(end=SUCCESS), ended("exited"), EXPECTED_ARTIFACTS, served, "").kind is kind
+@pytest.mark.parametrize(("requests_seen", "kind"), [(None, K.COMPLETED), (1, K.COMPLETED), (0, K.ROUTE_NOT_USED)])
+def test_a_success_that_no_request_stands_behind(requests_seen: int | None, kind: OutcomeKind) -> None:
+    assert decide(Tally(end=SUCCESS), ended("exited"), EXPECTED_ARTIFACTS, requests_seen, "").kind is kind
 
 
 def test_an_unused_route_is_named_before_missing_files() -> None:
-    outcome = decide(Tally(end=SUCCESS), ended("exited"), (), UsageReport(requests=0), "")
+    outcome = decide(Tally(end=SUCCESS), ended("exited"), (), 0, "")
     assert (outcome.kind, outcome.blame) == (K.ROUTE_NOT_USED, Blame.HARNESS)
 
 
