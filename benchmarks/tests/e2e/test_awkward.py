@@ -120,7 +120,7 @@ def test_a_top_up_asks_for_what_is_missing_and_adds_up(place: Workplace) -> None
     trial = place.results / "rehearsal/claude-code/swe3/awkward/task-1"
     assert "+changed" in (trial / "patch.diff").read_text()
     assert (trial / "lld.md").read_text() == "Planned."
-    total: Usage = first.usage.usage + second.usage.usage
+    total: Usage = first.usage.headline.usage + second.usage.headline.usage
     assert record.usage.headline.usage == total
     assert record.num_turns == (first.num_turns or 0) + (second.num_turns or 0)
     assert record.latency_seconds == pytest.approx(

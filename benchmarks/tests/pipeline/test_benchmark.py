@@ -13,6 +13,7 @@ from pipeline.written import metrics
 from providers.server import Server, models, plain
 from swetrials.pipeline.benchmark import PreflightError, RunOptions, RunResult, run_plan
 from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Check
 from swetrials.providers.endpoint import Endpoint
 from swetrials.records.metrics import Metrics
@@ -21,7 +22,7 @@ from swetrials.store.files import sha256_of, write_record
 from swetrials.store.project import Project
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TRASH, TrialFolder
-from swetrials.trials.attempt import Sandbox
+from swetrials.trials.crew import Sandbox
 from swetrials.trials.trial import Observer, Progress
 from trials.stand_in import SECRET, WHOLE, Yard
 
@@ -83,6 +84,7 @@ def bench_of(yard: Yard, script: str = WHOLE, **changes: object) -> Workbench:
         work_root=yard.work,
         sandbox=Sandbox(None),
         redactor=Redactor([SECRET]),
+        prices=PriceBook.load(None),
     )
 
 

@@ -81,7 +81,7 @@ def temporary_keys(home: Path, until: datetime) -> str:
 
 def test_it_is_in_the_registry() -> None:
     assert isinstance(PROVIDERS["bedrock"], Bedrock)
-    assert not PROVIDERS["bedrock"].free
+    assert PROVIDERS["bedrock"].priced == "tokens"
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ def _job(bench: Workbench, trial: Trial, space: Space) -> Job:
 def _argv(bench: Workbench, launch: Launch, space: Space) -> tuple[str, ...]:
     if bench.sandbox.bwrap is None:
         return launch.argv
-    readable = [*bench.sandbox.readable, _binary(bench).resolve().parent]
+    installed = find(bench.agent.package, bench.project.tools)
+    readable = [*bench.sandbox.readable, *([installed.folder] if installed else [])]
     return confined(
         launch.argv, bwrap=bench.sandbox.bwrap, writable=[space.root], hidden=bench.sandbox.hidden, readable=readable
     )

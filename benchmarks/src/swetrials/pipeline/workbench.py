@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -75,8 +75,7 @@ class Workbench:
         return Crew(
             config=self.config,
             agent=self.agent,
-            # Inside a sandbox only the program's own folder is shown again, not a link that leads to it.
-            installed=replace(installed, binary=installed.binary.resolve()),
+            installed=installed,
             skill=self.plan.skill,
             provider=self.provider,
             hosting=hosting,

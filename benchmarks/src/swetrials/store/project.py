@@ -22,7 +22,7 @@ class Project:
     @property
     def tools(self) -> Path:
         """Programs and caches that setup installs; git ignores it."""
-        return self.root / ".tools"
+        return (self.root / ".tools").resolve()
 
     @property
     def config(self) -> Path:

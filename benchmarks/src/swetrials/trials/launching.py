@@ -37,7 +37,7 @@ def command_for(crew: Crew, space: Space, launch: Launch) -> Command:
             bwrap=crew.sandbox.bwrap,
             writable=[space.root],
             hidden=crew.sandbox.hidden,
-            readable=[*crew.sandbox.readable, crew.installed.binary.parent],
+            readable=[*crew.sandbox.readable, crew.installed.folder],
         )
     return Command(argv, space.checkout, allowed_environment(space.home, space.temporary, launch.environment))
 
