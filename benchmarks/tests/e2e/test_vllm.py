@@ -53,7 +53,7 @@ models:
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
 
@@ -66,10 +66,10 @@ def make_model(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture
+def endpoint(tmp_path: Path) -> Iterator[str]:
     """Serve the tiny model by ``swetrials serve start`` in a project of its own, and yield where."""
-    root = tmp_path_factory.mktemp("project")
+    root = tmp_path / "project"
     (root / "src" / "swetrials").mkdir(parents=True)
     (root / "pyproject.toml").touch()
     (root / "config").mkdir()
@@ -84,10 +84,12 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = int(probe.getsockname()[1])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(HOME_VARIABLE, str(root))
-        assert serving.start("tiny", host="127.0.0.1", port=port, yes=False, timeout_seconds=300) == 0
-        assert serving.status(as_json=True) == 0
-        yield f"http://127.0.0.1:{port}"
-        stopped = process.stop(run, vllm.SERVICE)
+        try:
+            assert serving.start("tiny", host="127.0.0.1", port=port, yes=False, timeout_seconds=300) == 0
+            assert serving.status(as_json=True) == 0
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            stopped = process.stop(run, vllm.SERVICE)
     assert stopped is not None and stopped.how != "gone"
     assert process.port_is_free(port)
 
@@ -96,17 +98,15 @@ def config(endpoint: str) -> RunnerConfig:
     return RunnerConfig(provider="vllm", model="tiny", endpoint=endpoint)
 
 
-async def test_the_checks_find_it_good(endpoint: str) -> None:
-    async with Vllm().open(config(endpoint)) as hosting:
-        found = {check.name: check for check in await hosting.checks()}
-        assert {name: check.status for name, check in found.items()} == {"server": "ok", "model": "ok", "window": "ok"}
-        assert hosting.route("a").context_window == 200_000
-    assert found["server"].detail == f"vLLM 0.32.0 at {endpoint}"
-
-
 @needs_agent("claude")
-async def test_claude_code_reports_the_tokens_that_the_server_counts(endpoint: str, tmp_path: Path) -> None:
-    place = Workplace(tmp_path)
+async def test_served_gated_driven_and_watched(endpoint: str, tmp_path: Path) -> None:
+    # One test, since each worker of the suite would start a server of its own for a second one.
+    await check_the_gate(endpoint)
+    await check_the_responses_dialect(endpoint)
+    await check_that_claude_code_reports_what_the_server_counts(endpoint, Workplace(tmp_path))
+
+
+async def check_that_claude_code_reports_what_the_server_counts(endpoint: str, place: Workplace) -> None:
     words = ["--provider", "vllm", "--endpoint", endpoint, "--model", "tiny", "--dataset", str(QUICKSTART)]
     words += ["--tasks", "word-tally", "--max-output-tokens", "100", "--max-turns", "6", "--skip-probe"]
     async with Vllm().open(config(endpoint)) as hosting, hosting.telemetry(single_tenant=True) as watch:
@@ -128,7 +128,15 @@ async def test_claude_code_reports_the_tokens_that_the_server_counts(endpoint: s
     assert max(reading.max for name, reading in block.gauges.items() if name == "vllm:kv_cache_usage_perc") <= 1
 
 
-async def test_the_responses_dialect_is_served_too(endpoint: str) -> None:
+async def check_the_gate(endpoint: str) -> None:
+    async with Vllm().open(config(endpoint)) as hosting:
+        found = {check.name: check for check in await hosting.checks()}
+        assert {name: check.status for name, check in found.items()} == {"server": "ok", "model": "ok", "window": "ok"}
+        assert hosting.route("a").context_window == 200_000
+    assert found["server"].detail == f"vLLM 0.32.0 at {endpoint}"
+
+
+async def check_the_responses_dialect(endpoint: str) -> None:
     async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
         body = {"model": "tiny", "input": "hello", "max_output_tokens": 5}
         answer = (await client.post(f"{endpoint}/v1/responses", json=body)).json()
