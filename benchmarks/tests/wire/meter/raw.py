@@ -1,6 +1,7 @@
 """Servers that say exactly what a test wants, byte by byte, and a meter in front of one."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -66,8 +67,10 @@ class RawServer:
 
 
 @asynccontextmanager
-async def raw_server(handle: Handler, *, read_body: bool = True) -> AsyncIterator[RawServer]:
-    """Serve requests on loopback with a handler."""
+async def raw_server(
+    handle: Handler, *, read_body: bool = True, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[RawServer]:
+    """Serve requests on loopback with a handler, which may want to read the bodies itself."""
     raw = RawServer()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -87,7 +90,7 @@ async def raw_server(handle: Handler, *, read_body: bool = True) -> AsyncIterato
         finally:
             writer.close()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1_000_000)
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1_000_000, ssl=tls)
     raw.base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield raw
