@@ -93,7 +93,7 @@ async def test_a_web_page() -> None:
     async with other_server(HTMLResponse("<!doctype html><title>Welcome</title>")) as endpoint:
         check = the_one_failure(await checks(endpoint))
     assert check.detail == f"{endpoint} answers with a web page: it is no model API"
-    assert check.mend.startswith("mend --endpoint, or swetrials serve start")
+    assert check.mend == f"mend --endpoint, or swetrials serve start {MODEL}, without --endpoint"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ async def test_a_litellm_proxy_with_or_without_a_key_of_its_own(answer: Response
     async with other_server(answer, JSONResponse("I'm alive!")) as endpoint:
         check = the_one_failure(await checks(endpoint))
     assert check.detail == f"{endpoint} is a LiteLLM proxy, not a vLLM server"
-    assert check.mend.startswith("--provider litellm, or swetrials serve start")
+    assert check.mend == f"--provider litellm, or swetrials serve start {MODEL}, without --endpoint"
 
 
 async def test_another_server_with_a_list_of_models() -> None:

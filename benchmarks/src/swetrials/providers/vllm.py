@@ -19,7 +19,9 @@ from swetrials.wire.model_list import ModelListError, ServedModel, is_loopback, 
 from swetrials.wire.prometheus import ScrapeError, scrape
 from swetrials.wire.route import Dialect, Route
 
-DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
+_DEFAULT_PORT = 8000
+
+DEFAULT_ENDPOINT = f"http://127.0.0.1:{_DEFAULT_PORT}"
 """Where ``swetrials serve start`` serves."""
 
 RESPONSES_BREAKERS = frozenset({"minicpm5xml", "dots", "hy_v3", "hy_v4", "rust", "step3", "step3p5"})
@@ -106,7 +108,7 @@ class VllmHosting:
         served = ", ".join(model.id for model in self._seen.models) or "nothing"
         wanted = self._route.model
         if self._registry.model(wanted) is not None:
-            mend = start_command(wanted, self._route.base_url)
+            mend = _start_command(wanted, self._route.base_url)
         else:
             names = [model.id for model in self._seen.models] or ["MODEL"]
             mend = f"--model {names[0]}, or add {wanted} to config/models.yaml and serve it"
@@ -158,7 +160,8 @@ class _Seen:
 
 
 async def _look_at(client: httpx.AsyncClient, route: Route) -> _Seen:
-    base_url, start = route.base_url, start_command(route.model, route.base_url)
+    base_url, start = route.base_url, _start_command(route.model, route.base_url)
+    elsewhere = _start_elsewhere(route.model, route.base_url)
     try:
         response = await client.get(f"{base_url}/v1/models")
     except httpx.ConnectError:
@@ -169,13 +172,13 @@ async def _look_at(client: httpx.AsyncClient, route: Route) -> _Seen:
     try:
         models, problem = read_model_list(response), None
     except ModelListError as error:
-        mend = "set SWETRIALS_API_KEY" if error.kind == "key_refused" else f"mend --endpoint, or {start}"
+        mend = "set SWETRIALS_API_KEY" if error.kind == "key_refused" else f"mend --endpoint, or {elsewhere}"
         models, problem = (), Check("server", "failed", f"{base_url} {error}", mend)
     if any(model.owned_by == "vllm" for model in models):
         return _Seen(models, await _version_of(client, base_url))
     if await _is_litellm(client, base_url):
         detail = f"{base_url} is a LiteLLM proxy, not a vLLM server"
-        problem = Check("server", "failed", detail, f"--provider litellm, or {start}")
+        problem = Check("server", "failed", detail, f"--provider litellm, or {elsewhere}")
     return _Seen(
         problem=problem or Check("server", "failed", f"{base_url} is not a vLLM server", "--provider endpoint")
     )
@@ -197,12 +200,20 @@ async def _is_litellm(client: httpx.AsyncClient, base_url: str) -> bool:
     return response.status_code == httpx.codes.OK and "alive" in response.text[:100]
 
 
-def start_command(model: str, base_url: str) -> str:
+def _start_command(model: str, base_url: str) -> str:
     """Return the command that serves a model where a base URL expects it."""
     if not is_loopback(base_url):
         return f"start it there: swetrials serve start {model}"
     port = urlsplit(base_url).port
-    return f"swetrials serve start {model}" + (f" --port {port}" if port not in {None, 8000} else "")
+    return f"swetrials serve start {model}" + (f" --port {port}" if port != _DEFAULT_PORT else "")
+
+
+def _start_elsewhere(model: str, base_url: str) -> str:
+    """Return how to serve a model on this machine when something else listens where it was looked for."""
+    if is_loopback(base_url) and urlsplit(base_url).port == _DEFAULT_PORT:
+        other = _DEFAULT_PORT + 1
+        return f"swetrials serve start {model} --port {other}, and --endpoint http://127.0.0.1:{other}"
+    return f"swetrials serve start {model}, without --endpoint"
 
 
 def _registry() -> ModelRegistry:
