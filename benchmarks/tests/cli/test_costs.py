@@ -20,7 +20,6 @@ from swetrials.store.project import find_project
 BOOK = PriceBook.load(find_project().root / "config" / "pricing.yaml")
 USAGE = Usage(fresh_input=1_000_000, cache_read=0, cache_write=0, output=1_000_000)
 REPORT = UsageReport(usage=USAGE, completeness="complete")
-WITNESSED = UsageBlock(headline=REPORT, source="metered", metered=REPORT)
 OTHER_PRICES = """\
 schema_version: "1.0"
 tokens:
@@ -34,7 +33,12 @@ def priced(model: str, provider: str, completeness: str = "complete") -> Cost:
     return cost.model_copy(update={"reported_usd": 99.0})
 
 
-def attempt(number: int, cost: Cost) -> AttemptRecord:
+def block(by_model: dict[str, Usage]) -> UsageBlock:
+    report = UsageReport(usage=USAGE, completeness="complete")
+    return UsageBlock(headline=report, source="metered", metered=report, by_model=by_model)
+
+
+def attempt(number: int, cost: Cost, by_model: dict[str, Usage]) -> AttemptRecord:
     return AttemptRecord(
         id=f"a{number}",
         number=number,
@@ -42,15 +46,15 @@ def attempt(number: int, cost: Cost) -> AttemptRecord:
         started_at="2026-11-29T10:00:00+00:00",
         ended_at="2026-11-29T10:01:40+00:00",
         outcome=Outcome.of(OutcomeKind.COMPLETED),
-        usage=WITNESSED,
+        usage=block(by_model),
         cost=cost,
         time=TimeSplit(wall_seconds=100),
     )
 
 
-def record(folder: Path, model: str, provider: str, *parts: Cost) -> Path:
+def record(folder: Path, model: str, provider: str, *parts: Cost, by_model: dict[str, Usage] | None = None) -> Path:
     """Write the record of a trial with one attempt for each cost, and return its file."""
-    attempts = tuple(attempt(number, cost) for number, cost in enumerate(parts, 1))
+    attempts = tuple(attempt(number, cost, by_model or {}) for number, cost in enumerate(parts, 1))
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -67,7 +71,7 @@ def record(folder: Path, model: str, provider: str, *parts: Cost) -> Path:
         run_started_at="2026-11-29T10:00:00+00:00",
         total_cost_usd=total.amount_usd,
         trial=TrialIdentity(id="t", scope="s", dataset="d", dataset_sha256="0", task_sha256="0", rehearsal=False),
-        usage=WITNESSED,
+        usage=block(by_model or {}),
         cost=total,
         cost_winning_attempt=parts[-1],
         outcome=Outcome.of(OutcomeKind.COMPLETED),
@@ -107,7 +111,7 @@ def test_a_figure_is_explained_line_by_line(tree: Path, capsys: pytest.CaptureFi
     assert costs.explain(tree / "priced", as_json=False) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "tokens: 2,000,000, complete, witness: metered" in text
-    assert "attempt 2 (topup, completed)" in text
+    assert "attempt 2 (topup, completed): 2,000,000, complete, witness: metered" in text
     line = "claude-opus-5 output 1,000,000 x $25 / 1M = $ 25.0000 config/pricing.yaml (published bills), 2026-09"
     assert text.count(line) == 2
     assert "reported by the agent: $99.0000 (never used as the cost)" in text
@@ -169,13 +173,11 @@ def test_pricing_twice_alike_changes_nothing(tree: Path, capsys: pytest.CaptureF
     assert "0 of 3 trials changed" in capsys.readouterr().out
 
 
-def test_the_split_over_models_survives(tmp_path: Path, prices: Path) -> None:
+def test_subagents_on_another_model_keep_their_rates(tmp_path: Path, prices: Path) -> None:
     haiku = Usage(fresh_input=600_000, cache_read=0, cache_write=0, output=0)
-    report = UsageReport(usage=USAGE, completeness="complete")
-    cost = BOOK.token_cost(report, "claude-opus-5", "bedrock", None, {"claude-haiku-4-5": haiku})
-    path = record(tmp_path / "mixed", "claude-opus-5", "bedrock", cost)
-    text = OTHER_PRICES.replace("[claude-opus-5]", "[claude-opus-5, claude-haiku-4-5]")
-    prices.write_text(text, encoding="utf-8")
+    old = priced("claude-opus-5", "bedrock")
+    path = record(tmp_path / "mixed", "claude-opus-5", "bedrock", old, by_model={"claude-haiku-4-5": haiku})
+    prices.write_text(OTHER_PRICES.replace("[claude-opus-5]", "[claude-opus-5, claude-haiku-4-5]"), encoding="utf-8")
 
     assert costs.reprice_folder(tmp_path, prices, None, as_json=False) == 0
 

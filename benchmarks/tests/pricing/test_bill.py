@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swetrials.pricing.bill import counts, usage_of
 from swetrials.pricing.book import PriceBook
 from swetrials.records.cost import Cost
 from swetrials.records.usage import Usage, UsageReport
@@ -155,7 +154,7 @@ BUCKET = st.integers(0, 10**10)
 
 
 @given(BUCKET, BUCKET, BUCKET, BUCKET, BUCKET)
-def test_a_bill_holds_all_tokens_and_gives_them_back(fresh: int, read: int, five: int, hour: int, output: int) -> None:
+def test_a_bill_holds_every_token_at_its_rate(fresh: int, read: int, five: int, hour: int, output: int) -> None:
     usage = Usage(
         fresh_input=fresh,
         cache_read=read,
@@ -166,5 +165,4 @@ def test_a_bill_holds_all_tokens_and_gives_them_back(fresh: int, read: int, five
     )
     bill = cost(usage)
     assert sum(line.tokens for line in bill.lines) == usage.total
-    assert counts(Usage.sum(usage_of(bill.lines).values())) == counts(usage)
     assert bill.amount_usd == pytest.approx((fresh * 5 + read * 0.5 + five * 6.25 + hour * 10 + output * 25) / 1e6)

@@ -11,6 +11,7 @@ from swetrials.pricing.hardware import Rent
 from swetrials.pricing.repricing import Repriced, default_book, reprice
 from swetrials.records.cost import Cost, HardwareLine, TokenLine
 from swetrials.records.metrics import Metrics
+from swetrials.records.usage import UsageBlock
 from swetrials.store.project import find_project
 from swetrials.store.results import TrialFolder, trial_folders
 
@@ -82,13 +83,11 @@ def _total(costs: Sequence[Cost]) -> Cost:
 
 
 def _explanation(trial: TrialFolder, metrics: Metrics) -> Iterator[str]:
-    usage = metrics.usage
     where = " · ".join(part for part in (metrics.model, metrics.provider, metrics.aws_region) if part)
     yield f"{trial.path.name}  {where}"
-    total = "unknown" if usage.headline.usage.total is None else f"{usage.headline.usage.total:,}"
-    yield f"  tokens: {total}, {usage.headline.completeness.replace('_', ' ')}, witness: {usage.source}"
+    yield f"  tokens: {_witnessed(metrics.usage)}"
     for attempt in metrics.attempts:
-        yield f"  attempt {attempt.number} ({attempt.reason}, {attempt.outcome.kind})"
+        yield f"  attempt {attempt.number} ({attempt.reason}, {attempt.outcome.kind}): {_witnessed(attempt.usage)}"
         yield from (f"    {line}" for line in _bill(attempt.cost))
     if len(metrics.attempts) != 1:
         yield f"  all {len(metrics.attempts)} attempts"
@@ -97,6 +96,12 @@ def _explanation(trial: TrialFolder, metrics: Metrics) -> Iterator[str]:
         if finding.code.startswith(("usage_", "price_", "cost_")):
             yield f"  {finding.severity}: {finding.message}"
     yield ""
+
+
+def _witnessed(usage: UsageBlock) -> str:
+    report = usage.headline
+    total = "unknown" if report.usage.total is None else f"{report.usage.total:,}"
+    return f"{total}, {report.completeness.replace('_', ' ')}, witness: {usage.source}"
 
 
 def _bill(cost: Cost) -> Iterator[str]:
@@ -159,8 +164,15 @@ def _figures(trial: TrialFolder, metrics: Metrics) -> dict[str, object]:
         "cost": _dumped(metrics.cost),
         "cost_winning_attempt": _dumped(metrics.cost_winning_attempt),
         "attempts": [
-            {"number": a.number, "reason": a.reason, "outcome": a.outcome.kind, "cost": _dumped(a.cost)}
-            for a in metrics.attempts
+            {
+                "number": attempt.number,
+                "reason": attempt.reason,
+                "outcome": attempt.outcome.kind,
+                "witness": attempt.usage.source,
+                "completeness": attempt.usage.headline.completeness,
+                "cost": _dumped(attempt.cost),
+            }
+            for attempt in metrics.attempts
         ],
     }
 

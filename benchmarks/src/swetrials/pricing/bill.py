@@ -1,6 +1,6 @@
 """Tokens x price, line by line, with what is missing."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from swetrials.pricing.token_price import Rates, TokenPrice, span
@@ -33,17 +33,6 @@ def counts(usage: Usage) -> dict[Bucket, int]:
         **_writes(usage),
     }
     return {bucket: count for bucket in BUCKETS if (count := parts.get(bucket))}
-
-
-def usage_of(lines: Iterable[TokenLine]) -> dict[str, Usage]:
-    """Return the tokens that a bill was made for, by model: the reverse of :func:`counts`."""
-    by_model: dict[str, dict[str, int]] = {}
-    for line in lines:
-        buckets = by_model.setdefault(line.model, {})
-        names = {line.bucket, "cache_write"} if line.bucket.startswith("cache_write") else {line.bucket}
-        for name in names:
-            buckets[name] = buckets.get(name, 0) + line.tokens
-    return {model: Usage(**buckets) for model, buckets in by_model.items()}
 
 
 def bill(report: UsageReport, items: Sequence[Item], place: str) -> Cost:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from swetrials.records.cost import Cost, CostStatus, HardwareLine
 from swetrials.records.usage import Completeness
 
+THROUGHPUT = "processed_tokens_per_second"
+"""Name of the figure in a server's telemetry that a rented machine is shared out by."""
+
 _SECONDS_PER_HOUR = 3_600
 _DIGITS = 12
 

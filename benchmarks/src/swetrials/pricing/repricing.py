@@ -1,14 +1,13 @@
 """Giving records other prices: their cost changes, the tokens and everything else stay as they are."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import orjson
 
-from swetrials.pricing.bill import usage_of
 from swetrials.pricing.book import PriceBook
-from swetrials.pricing.hardware import Rent, hardware_cost
+from swetrials.pricing.hardware import THROUGHPUT, Rent, hardware_cost
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.store.files import write_atomically
@@ -72,33 +71,30 @@ def default_book(config: Path) -> PriceBook:
 
 
 def _priced(metrics: Metrics, attempt: AttemptRecord, book: PriceBook, rent: Rent | None) -> Cost:
-    old = attempt.cost
+    old, usage = attempt.cost, attempt.usage
+    model, provider, region = metrics.model, metrics.provider, metrics.aws_region
+    at = datetime.fromisoformat(attempt.started_at)
     if old.basis == "free":
         return old
-    at = datetime.fromisoformat(attempt.started_at)
-    if metrics.provider in SELF_HOSTED and not book.token_price(
-        metrics.model, metrics.provider, metrics.aws_region, at=at
-    ):
-        return _rented(attempt, rent) if rent else old
-    # The bill that is there says which model had which tokens; a record without one has the main model alone.
-    cost = book.token_cost(
-        attempt.usage.headline, metrics.model, metrics.provider, metrics.aws_region, usage_of(old.lines), at=at
-    )
+    unlisted = provider in SELF_HOSTED and book.token_price(model, provider, region, at=at) is None
+    if unlisted or old.basis == "hardware":
+        return _rented(metrics, attempt, rent) if rent else old
+    cost = book.token_cost(usage.headline, model, provider, region, usage.by_model, at=at)
     return cost.model_copy(update={"reported_usd": old.reported_usd})
 
 
-def _rented(attempt: AttemptRecord, rent: Rent) -> Cost:
-    old = attempt.cost
-    measured = next((line.tokens_per_second for line in old.hardware if line.tokens_per_second), None)
-    rent = replace(rent, tokens_per_second=rent.tokens_per_second or measured)
+def _rented(metrics: Metrics, attempt: AttemptRecord, rent: Rent) -> Cost:
+    old, tokens = attempt.cost, attempt.usage.headline
+    counted = metrics.vllm_prometheus.derived.get(THROUGHPUT) if metrics.vllm_prometheus else None
+    measured = next((line.tokens_per_second for line in old.hardware if line.tokens_per_second), counted)
     cost = hardware_cost(
-        attempt.usage.headline.usage.total,
-        rent.tokens_per_second,
+        tokens.usage.total,
+        rent.tokens_per_second or measured,
         rent.dollars_per_hour,
         rent.share_of_box,
         attempt.time.wall_seconds or 0.0,
         rent.concurrency,
-        completeness=attempt.usage.headline.completeness,
+        completeness=tokens.completeness,
         source=rent.source,
         date=rent.date,
     )
