@@ -4,7 +4,7 @@ BIN := .venv/bin
 PYTEST_WORKERS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick lint types check schemas clean
+.PHONY: help setup demo test test-quick lint types check docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target text; do \
@@ -30,8 +30,8 @@ types: setup ## check types
 
 check: lint types test ## everything that has to pass before a change is proposed
 
-schemas: setup ## write the JSON Schemas of the records into docs/schemas
-	@cd benchmarks && $(BIN)/swetrials schemas --out ../docs/schemas
+docs: setup ## write what is generated: docs/schemas, docs/models.md
+	@cd benchmarks && $(BIN)/swetrials schemas --out ../docs/schemas && $(BIN)/swetrials serve catalogue --out ../docs/models.md
 
 clean: ## remove what setup and the checks made; results stay
 	@cd benchmarks && rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .hypothesis

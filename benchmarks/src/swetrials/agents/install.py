@@ -11,6 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from swetrials.records.errors import KnownError
+
 FREE_BYTES_NEEDED = 1_000_000_000
 """Disk space for one package, its archive in the cache and the unpacked copy being put in place."""
 
@@ -53,8 +55,10 @@ class Installed:
     folder: Path
 
 
-class InstallError(Exception):
+class InstallError(KnownError):
     """A package could not be installed; the text is one line that says why and what mends it."""
+
+    exit_code = 1
 
 
 def find(package: Package, tools: Path) -> Installed | None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from swetrials.records.cost import Cost
+from swetrials.records.errors import KnownError
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
@@ -15,7 +16,7 @@ from swetrials.records.usage import UsageReport
 from swetrials.store.results import trial_folders
 
 
-class SummaryError(Exception):
+class SummaryError(KnownError):
     """The trials cannot be summarised together, or there are none; the message says which differ in what."""
 
 

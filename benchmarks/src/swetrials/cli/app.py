@@ -8,6 +8,7 @@ import typer
 
 from swetrials import __version__
 from swetrials.cli.options import with_config_keys
+from swetrials.cli.services_app import collect_app, proxy_app, serve_app
 
 app = typer.Typer(
     name="swetrials",
@@ -22,6 +23,9 @@ dataset_app = typer.Typer(help="Look at datasets.", no_args_is_help=True, rich_m
 agents_app = typer.Typer(help="Install and list agent CLIs.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(dataset_app, name="dataset")
 app.add_typer(agents_app, name="agents")
+app.add_typer(serve_app, name="serve")
+app.add_typer(proxy_app, name="proxy")
+app.add_typer(collect_app, name="collect")
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]
 Yes = Annotated[bool, typer.Option("--yes", help="Move earlier trials to .trash and start.")]
@@ -135,6 +139,26 @@ def summarize(
     from swetrials.cli import running
 
     _leave(running.summarize(folder, as_json=as_json))
+
+
+@app.command(epilog="Example: swetrials cost swe-benchmark-data/rehearsal")
+def cost(
+    folder: Annotated[Path, typer.Argument(help="A trial's folder, or a tree of them.")],
+    reprice: Annotated[bool, typer.Option("--reprice", help="Apply other prices; tokens stay as they are.")] = False,
+    prices: Annotated[Path | None, typer.Option(help="With --reprice: the price file; default: the project's.")] = None,
+    dollars_per_hour: Annotated[float | None, typer.Option(help="With --reprice: rate of the self-hosted box.")] = None,
+    box_share: Annotated[float, typer.Option(help="Share of the box that the model takes.")] = 1.0,
+    concurrency: Annotated[int, typer.Option(min=1, help="Trials at the same time on that box.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Explain what trials cost, line by line; or give them other prices."""
+    from swetrials.cli import costs
+    from swetrials.pricing.hardware import Rent
+
+    if not reprice:
+        _leave(costs.explain(folder, as_json=as_json))
+    rent = Rent(dollars_per_hour, box_share, concurrency) if dollars_per_hour is not None else None
+    _leave(costs.reprice_folder(folder, prices, rent, as_json=as_json))
 
 
 @app.command(epilog="Example: swetrials doctor --provider vllm --model qwen3-coder-30b --agent claude")

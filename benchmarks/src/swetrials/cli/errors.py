@@ -8,6 +8,8 @@ from types import FrameType
 
 import typer
 
+from swetrials.records.errors import KnownError
+
 USAGE, PREFLIGHT, INTERRUPTED = 2, 3, 130
 
 
@@ -80,28 +82,12 @@ def _first(error: BaseException) -> BaseException:
 
 
 def _known(error: BaseException, debug: bool) -> int:
-    from swetrials.agents.install import InstallError
-    from swetrials.analysis.summary import SummaryError
-    from swetrials.pipeline.benchmark import PreflightError
-    from swetrials.pipeline.workbench import UsageError
-    from swetrials.providers.base import ProviderError
-    from swetrials.store.documents import DocumentError
-    from swetrials.store.files import RecordError
-    from swetrials.store.project import ProjectError
-    from swetrials.trials.plan import PlanError
-    from swetrials.workspace.space import SpaceError
-
     if isinstance(error, KeyboardInterrupt):
         return _interrupted()
-    if isinstance(error, PreflightError):
-        return _say("pre-flight failed: nothing was run, nothing was spent", PREFLIGHT)
-    usage = (DocumentError, UsageError, PlanError, ProviderError, ProjectError, RecordError, SummaryError, SpaceError)
-    if isinstance(error, usage) and not debug:
-        return _say(str(error), USAGE)
-    if isinstance(error, InstallError) and not debug:
-        return _say(str(error), 1)
     if debug:
         raise error
+    if isinstance(error, KnownError):
+        return _say(str(error), error.exit_code)
     return _say(f"unexpected {type(error).__name__}: {error}\nrun it again with --debug and report what it prints", 1)
 
 

@@ -21,7 +21,7 @@ _TEXT, _NUMBER, _WHOLE, _LIST, _SWITCH = str | None, float | None, int | None, l
 
 CONFIG_KEYS: dict[str, _Key] = {
     "agent": _Key(_TEXT, "Coding-agent CLI: claude."),
-    "provider": _Key(_TEXT, "Where the model is hosted: rehearsal, endpoint."),
+    "provider": _Key(_TEXT, "Where the model is hosted: rehearsal, endpoint, bedrock, litellm, vllm."),
     "endpoint": _Key(_TEXT, "Base URL of the provider, where it needs one."),
     "model": _Key(_TEXT, "Model id as the provider knows it."),
     "api_key": _Key(_TEXT, "Key of the endpoint; better given as SWETRIALS_API_KEY."),

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -11,14 +11,17 @@ from filelock import FileLock, Timeout
 from swetrials.pipeline.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check, Hosting
+from swetrials.records.errors import KnownError
 from swetrials.records.metrics import Metrics
 from swetrials.store.results import TRASH, TrialFolder, move_to_trash
 from swetrials.trials.run import run_trials, standings
 from swetrials.trials.trial import Observer
 
 
-class PreflightError(Exception):
+class PreflightError(KnownError):
     """A check failed before anything was spent; the checks have been shown by then."""
+
+    exit_code = 3
 
 
 class Viewer(Protocol):
@@ -117,6 +120,8 @@ async def _preflight(
 
     def show(check: Check) -> None:
         nonlocal failed
+        if check.asks and not options.yes:
+            check = replace(check, status="failed")
         failed |= check.status == "failed"
         viewer.check(check)
 
@@ -134,7 +139,7 @@ async def _preflight(
     for check in await more_checks() if more_checks and not failed else ():
         show(check)
     if failed:
-        raise PreflightError
+        raise PreflightError("pre-flight failed: nothing was run, nothing was spent")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.judges import Bench, Judge, Submission
+from swetrials.records.errors import KnownError
 from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset
@@ -13,7 +14,7 @@ from swetrials.store.results import TrialFolder
 from swetrials.workspace.git import GitError
 
 
-class JudgingError(Exception):
+class JudgingError(KnownError):
     """A trial cannot be judged at all; the message says which and what mends it."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from swetrials.records.errors import KnownError
 from swetrials.wire.route import AwsCredentials
 
 BEARER_VARIABLE = "AWS_BEARER_TOKEN_BEDROCK"
@@ -21,7 +22,7 @@ _INSTALL = "install the aws extra: uv sync --extra aws"
 _TIMEOUTS_SECONDS = {"connect_timeout": 5, "read_timeout": 10}
 
 
-class AwsError(Exception):
+class AwsError(KnownError):
     """AWS could not be asked, or refused (``refused``). The message is one line, ``mend`` what to do about it."""
 
     def __init__(self, message: str, mend: str = "", *, refused: bool = False) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, Self
 
 from swetrials.records.config import RunnerConfig
+from swetrials.records.errors import KnownError
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageReport
 from swetrials.wire.route import Dialect, Route
 
 
-class ProviderError(Exception):
+class ProviderError(KnownError):
     """The configuration lacks what a provider needs; the message names the key and what mends it."""
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from swetrials.records.errors import KnownError
+
 VARIABLE = "HF_TOKEN"
 FILE = ".hf_token"
 
@@ -15,8 +17,10 @@ WITHOUT_TOKEN = (
 )
 
 
-class TokenError(Exception):
+class TokenError(KnownError):
     """The token's file cannot be used; the message never holds what is in it."""
+
+    exit_code = 3
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 from pydantic import AwareDatetime
 
 from swetrials.records.base import Record
+from swetrials.records.errors import KnownError
 from swetrials.store.files import RecordError, read_record, write_record
 
 MARK = "SWETRIALS_SERVICE"
@@ -40,8 +41,10 @@ _TAIL_BYTES = 16_384
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-class ServiceError(Exception):
+class ServiceError(KnownError):
     """A service cannot be started or stopped; the first line says why and what mends it, the log's end may follow."""
+
+    exit_code = 3
 
 
 class Service(Record):

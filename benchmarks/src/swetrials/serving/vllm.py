@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 
+from swetrials.records.errors import KnownError
 from swetrials.records.models import Fit, HostedModel, ModelRegistry, version_at_least
 from swetrials.serving import process
 from swetrials.serving.gpus import Gpu
@@ -29,8 +30,10 @@ INSTALL = "python3 -m venv .tools/vllm && .tools/vllm/bin/pip install vllm"
 _CHECK_SECONDS = 5.0
 
 
-class ServeError(Exception):
+class ServeError(KnownError):
     """A model cannot be served on this machine; the message says why and what mends it. Nothing was started."""
+
+    exit_code = 3
 
 
 @dataclass(frozen=True)

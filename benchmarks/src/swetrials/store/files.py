@@ -10,11 +10,12 @@ import orjson
 from pydantic import ValidationError
 
 from swetrials.records.base import Record
+from swetrials.records.errors import KnownError
 
 R = TypeVar("R", bound=Record)
 
 
-class RecordError(Exception):
+class RecordError(KnownError):
     """A record on disk is missing, torn or of another shape; the message names file, field and remedy."""
 
 

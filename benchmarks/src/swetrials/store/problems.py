@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from swetrials.records.errors import KnownError
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -22,7 +24,7 @@ class Problem:
         return ": ".join(part for part in (where, self.field, self.message) if part)
 
 
-class DocumentError(Exception):
+class DocumentError(KnownError):
     """What a person wrote cannot be used. Its text is one line per problem, in the order of the file."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from swetrials.records.errors import KnownError
+
 HOME_VARIABLE = "SWETRIALS_HOME"
 """Names the project's working folder when it is not the one that holds this package's source."""
 
 
-class ProjectError(Exception):
+class ProjectError(KnownError):
     """The project's working folder cannot be found; the text is one line that says what mends it."""
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from swetrials.agents.base import Agent, Skill
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Task, repository_name
+from swetrials.records.errors import KnownError
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.results import Scope, TrialFolder
 
 
-class PlanError(Exception):
+class PlanError(KnownError):
     """The configuration asks for something that is not there; the message says what, and what there is."""
 
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from swetrials.records.errors import KnownError
+
 LOCAL_LIMIT_SECONDS = 600.0
 """Longest time for a command that stays on this machine."""
 
@@ -72,7 +74,7 @@ _BOILERPLATE = (
 )
 
 
-class GitError(Exception):
+class GitError(KnownError):
     """git did not do what it was asked; the message is one line: what for, git's own words, what mends it."""
 
 

@@ -16,6 +16,8 @@ import anyio.abc
 import anyio.to_thread
 import psutil
 
+from swetrials.records.errors import KnownError
+
 MARK = "ATTEMPT_ID"
 """Environment variable by which the processes of an attempt are known, wherever they went."""
 
@@ -28,7 +30,7 @@ _KILL_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02
 
 
-class LaunchError(Exception):
+class LaunchError(KnownError):
     """A program cannot be started; the message is one line."""
 
 

@@ -12,6 +12,7 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 from swetrials.records.base import safe_path_part
+from swetrials.records.errors import KnownError
 from swetrials.workspace.processes import stop_marked
 
 _LOCK = ".lock"
@@ -19,7 +20,7 @@ _KEPT = ".kept"
 _REMOVAL_TRIES = 3
 
 
-class SpaceError(Exception):
+class SpaceError(KnownError):
     """A working folder cannot be used or removed; the message is one line."""
 
 
