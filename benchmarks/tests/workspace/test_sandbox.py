@@ -135,7 +135,9 @@ def test_loopback_is_shared(box: Box) -> None:
     thread = threading.Thread(target=server.handle_request, daemon=True)
     thread.start()
     code = f"import socket; socket.create_connection(('127.0.0.1', {server.server_port}), 5); print('reached')"
-    argv = confined([sys.executable, "-S", "-c", code], bwrap=box.bwrap, writable=[], hidden=[], readable=[])
+    # The interpreter may lie below /tmp or /var/tmp, which the sandbox covers.
+    python = Path(sys.executable)
+    argv = confined([str(python), "-S", "-c", code], bwrap=box.bwrap, writable=[], hidden=[], readable=[python.parent])
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30)
     server.server_close()
     assert done.stdout == "reached\n", done.stderr
