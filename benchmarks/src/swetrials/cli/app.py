@@ -146,8 +146,8 @@ def cost(
     folder: Annotated[Path, typer.Argument(help="A trial's folder, or a tree of them.")],
     reprice: Annotated[bool, typer.Option("--reprice", help="Apply other prices; tokens stay as they are.")] = False,
     prices: Annotated[Path | None, typer.Option(help="With --reprice: the price file; default: the project's.")] = None,
-    dollars_per_hour: Annotated[float | None, typer.Option(help="With --reprice: rate of the self-hosted box.")] = None,
-    box_share: Annotated[float, typer.Option(help="Share of the box that the model takes.")] = 1.0,
+    dollars_per_hour: Annotated[float | None, typer.Option(min=0, help="With --reprice: rate of the box.")] = None,
+    box_share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the box that the model takes.")] = 1.0,
     concurrency: Annotated[int, typer.Option(min=1, help="Trials at the same time on that box.")] = 1,
     as_json: AsJson = False,
 ) -> None:
