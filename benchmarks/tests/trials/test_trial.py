@@ -305,3 +305,14 @@ def test_a_place_that_cannot_be_written(yard: Yard) -> None:
     assert (metrics.outcome.kind, metrics.outcome.blame) == (OutcomeKind.AGENT_CRASHED, Blame.ENVIRONMENT)
     assert str(yard.left("metrics.json").parent) in metrics.outcome.detail
     assert metrics.attempts == ()
+
+
+def test_a_key_that_the_agent_holds_is_in_no_file(yard: Yard) -> None:
+    key = "key-of-a-profile-7"  # which no variable and no flag has told the harness's own redactor
+    talk = f'echo {key} >> greeting.txt; echo {key} >> "$ARTIFACTS/lld.md"; echo {key} >&2; echo {key}\n'
+    metrics = yard.run(DESIGN + IMPLEMENTED + talk + SAID, api_key=key)
+    assert metrics.outcome.kind is OutcomeKind.COMPLETED
+    leaks = [path for path in yard.results.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+    assert leaks == []
+    masked = [path.name for path in yard.results.rglob("*") if path.is_file() and b"[redacted]" in path.read_bytes()]
+    assert sorted(masked) == ["lld.md", "patch.diff", "stderr.log", "stream.jsonl"]

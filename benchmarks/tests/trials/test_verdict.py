@@ -7,7 +7,7 @@ import pytest
 from swetrials.agents.events import End, Retry, Tally
 from swetrials.records.metrics import DESIGN_DOCUMENTS, EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
-from swetrials.trials.verdict import decide, missing_after_design
+from swetrials.trials.verdict import Seen, decide, missing_after_design
 from swetrials.workspace.processes import Cause, Ended
 
 K = OutcomeKind
@@ -59,13 +59,29 @@ def test_a_success_without_one_of_the_artifacts_is_incomplete(name: str) -> None
     assert (outcome.kind, outcome.blame, outcome.detail) == (K.INCOMPLETE_ARTIFACTS, Blame.MODEL, f"missing: {name}")
 
 
-@pytest.mark.parametrize(("requests_seen", "kind"), [(None, K.COMPLETED), (1, K.COMPLETED), (0, K.ROUTE_NOT_USED)])
-def test_a_success_that_no_request_stands_behind(requests_seen: int | None, kind: OutcomeKind) -> None:
-    assert decide(Tally(end=SUCCESS), ended("exited"), EXPECTED_ARTIFACTS, requests_seen, "").kind is kind
+@pytest.mark.parametrize(
+    ("seen", "kind"), [(None, K.COMPLETED), (Seen(1, None), K.COMPLETED), (Seen(0, None), K.ROUTE_NOT_USED)]
+)
+def test_a_success_that_no_request_stands_behind(seen: Seen | None, kind: OutcomeKind) -> None:
+    assert decide(Tally(end=SUCCESS), ended("exited"), EXPECTED_ARTIFACTS, seen, "").kind is kind
+
+
+@pytest.mark.parametrize(
+    ("seen", "kind"),
+    [
+        (None, K.EMPTY_SUCCESS),
+        (Seen(1, 900), K.EMPTY_SUCCESS),
+        (Seen(1, 0), K.PROVIDER_ERROR),
+        (Seen(1, None), K.PROVIDER_ERROR),
+    ],
+)
+def test_an_empty_answer_for_which_no_prompt_was_read_is_no_models(seen: Seen | None, kind: OutcomeKind) -> None:
+    empty = End(Outcome.of(K.EMPTY_SUCCESS, "nothing"), subtype="success")
+    assert decide(Tally(end=empty), ended("exited"), (), seen, "").kind is kind
 
 
 def test_an_unused_route_is_named_before_missing_files() -> None:
-    outcome = decide(Tally(end=SUCCESS), ended("exited"), (), 0, "")
+    outcome = decide(Tally(end=SUCCESS), ended("exited"), (), Seen(0, None), "")
     assert (outcome.kind, outcome.blame) == (K.ROUTE_NOT_USED, Blame.HARNESS)
 
 

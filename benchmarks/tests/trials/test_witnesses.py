@@ -2,8 +2,9 @@
 
 import pytest
 
+from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageReport
-from swetrials.trials.witnesses import disagreements, joined, usage_block
+from swetrials.trials.witnesses import counter_disagreements, disagreements, joined, other_models, usage_block
 
 
 def report(output: int | None, completeness: str = "complete") -> UsageReport:
@@ -53,3 +54,56 @@ def test_attempts_are_added_witness_by_witness() -> None:
     assert total.served is None
     assert total.by_model["m"].output == 13
     assert joined([]).source == "none"
+
+
+HEADLINE = UsageReport(
+    usage=Usage(fresh_input=100, cache_read=800, cache_write=100, output=200), completeness="complete", requests=3
+)
+
+
+def counters(prompt: float, generated: float, **changes: object) -> VllmPrometheus:
+    counted = {"vllm:prompt_tokens_total": prompt, "vllm:generation_tokens_total": generated}
+    return VllmPrometheus.model_validate({"available": True, "counters": counted, **changes})
+
+
+@pytest.mark.parametrize(
+    ("prompt", "generated", "said"),
+    [
+        (1000.0, 200.0, []),
+        (1019.0, 203.0, []),
+        (1100.0, 200.0, ["the record has 1,000 prompt tokens, the server's own counters 1,100"]),
+        (1000.0, 100.0, ["the record has 200 generated tokens, the server's own counters 100"]),
+    ],
+)
+def test_a_servers_own_counters_are_a_witness(prompt: float, generated: float, said: list[str]) -> None:
+    findings = counter_disagreements(HEADLINE, counters(prompt, generated))
+    assert [(finding.code, finding.message) for finding in findings] == [("usage_disagrees", text) for text in said]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"available": False}, {"single_tenant": False}, {"note": "the last 4 s were not seen"}]
+)
+def test_counters_of_something_else_are_no_witness(changes: dict[str, object]) -> None:
+    assert counter_disagreements(HEADLINE, counters(5000.0, 5000.0, **changes)) == []
+
+
+def test_counters_say_nothing_against_a_lower_bound() -> None:
+    bound = HEADLINE.model_copy(update={"completeness": "lower_bound"})
+    assert counter_disagreements(bound, counters(5000.0, 5000.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "served", "named"),
+    [
+        ("us.anthropic.claude-opus-5[1m]", ("claude-opus-5",), ""),
+        ("claude-haiku-4-5", ("claude-haiku-4-5-20251001",), ""),
+        ("claude-opus-5", (), ""),
+        ("arn:aws:bedrock:us-east-1:1:application-inference-profile/abc", ("claude-opus-5",), ""),
+        ("claude-opus-5", ("claude-opus-5", "claude-haiku-4-5"), "claude-haiku-4-5"),
+        ("qwen3-coder-30b", ("---",), "---"),
+    ],
+)
+def test_another_model_than_the_one_asked_for(asked: str, served: tuple[str, ...], named: str) -> None:
+    findings = other_models(asked, served)
+    assert [finding.code for finding in findings] == (["model_differs"] if named else [])
+    assert all(finding.message.endswith(f"from {named}") for finding in findings)

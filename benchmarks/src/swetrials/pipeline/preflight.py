@@ -18,7 +18,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.project import Project
 from swetrials.trials.crew import Crew, Sandbox
-from swetrials.trials.launching import command_for, job_for, metered_route, write_files
+from swetrials.trials.launching import command_for, job_for, open_way, write_files
 from swetrials.trials.run import Standing
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
@@ -141,16 +141,21 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
     """Make one tiny call through the very agent and route, in an empty folder."""
     attempt_id = f"probe-{anyio.current_time():.0f}"
     tally = Tally()
+    own_route = crew.hosting.route(attempt_id)
+    crew = crew.hiding(own_route.secrets)
     with attempt_space(crew.work_root, attempt_id) as space:
         stderr = space.root / "stderr.log"
         try:
-            async with metered_route(crew, attempt_id, space.root / "requests.jsonl") as (route, _):
-                ended = await _ask_once(bench, crew, space, route, tally, stderr)
+            async with open_way(crew, own_route, space.root / "requests.jsonl") as way:
+                ended = await _ask_once(bench, crew, space, way.route, tally, stderr)
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {bench.agent.name}")
         said = crew.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
     if tally.outcome.kind is OutcomeKind.COMPLETED:
-        return Check("probe", "ok", f"{bench.config.model} answered in {ended.wall_seconds:.1f} s")
+        answered = f"{bench.config.model} answered in {ended.wall_seconds:.1f} s"
+        if way.unmetered:
+            return Check("probe", "warning", f"{answered}, past the meter: {way.unmetered}", "mend it, or --no-meter")
+        return Check("probe", "ok", answered)
     detail = crew.redactor.text(f"{tally.outcome.kind}: {tally.outcome.detail}")
     if tally.end is None:
         detail = f"exit code {ended.exit_code} without an answer{': ' if said else ''}{said}"
@@ -172,4 +177,6 @@ async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, ta
 
     limits = Limits(_PROBE_SECONDS, grace_seconds=2)
     command = command_for(crew, space, launch)
-    return await run_group(command, limits, mark=space.root.name, on_output=on_output, stderr=stderr)
+    ended = await run_group(command, limits, mark=space.root.name, on_output=on_output, stderr=stderr)
+    tally.add(reader.finish())
+    return ended

@@ -41,6 +41,12 @@ class Usage(Record):
         """The names of the buckets that add to the total and are known."""
         return tuple(name for name in _BUCKETS if getattr(self, name) is not None)
 
+    @property
+    def input(self) -> Count:
+        """The prompt: fresh + read + write over the buckets that are known; ``None`` when none is."""
+        known = [count for count in (self.fresh_input, self.cache_read, self.cache_write) if count is not None]
+        return sum(known) if known else None
+
     def __add__(self, other: Self) -> Self:
         """Add bucket by bucket. One side's unknown bucket leaves the other's figure as an "at least"."""
         return type(self)(**{name: _add(getattr(self, name), getattr(other, name)) for name in type(self).model_fields})

@@ -16,9 +16,9 @@ from swetrials.store.files import write_atomically
 from swetrials.store.stream_log import StreamLog
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.gathering import Remains, gather
-from swetrials.trials.launching import command_for, job_for, metered_route, write_files
+from swetrials.trials.launching import Way, command_for, job_for, open_way, write_files
 from swetrials.trials.plan import prompt_for
-from swetrials.wire.meter import Meter
+from swetrials.wire.route import Route
 from swetrials.workspace.patch import apply_patch
 from swetrials.workspace.processes import Ended, Limits, run_group
 from swetrials.workspace.space import Space, attempt_space
@@ -43,15 +43,16 @@ Watch = Callable[[Tally], None]
 
 @dataclass
 class _Going:
-    """An attempt under way. Meter and telemetry are there once it has started."""
+    """An attempt under way. Way and telemetry are there once it has started."""
 
     crew: Crew
     order: Order
     space: Space
     id: str
+    route: Route
     prompt: str
     tally: Tally
-    meter: Meter | None = None
+    way: Way | None = None
     telemetry: Telemetry | None = None
 
 
@@ -63,15 +64,19 @@ async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Wa
     follow, is in the ledger too when the exception goes on: its tokens were spent.
 
     Raises:
+        ProviderError: there is no route any more.
         GitError: the checkout cannot be made.
         LaunchError: the agent cannot be started.
         OSError: the disk is full or not writable.
     """
     attempt_id = f"{order.trial.label[:40]}-{order.number}-{secrets.token_hex(4)}"
+    route = crew.hosting.route(attempt_id)
+    # Without the meter the agent holds the real key, which may be in no variable of ours: a profile's, for one.
+    crew = crew.hiding(route.secrets)
     with attempt_space(crew.work_root, attempt_id, keep=crew.keep_checkouts) as space:
         await run_sync(_furnish, crew, order, space)
         prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)
-        going = _Going(crew, order, space, attempt_id, prompt, Tally())
+        going = _Going(crew, order, space, attempt_id, route, prompt, Tally())
         started = datetime.now(UTC)
         try:
             ended = await _drive(going, watch)
@@ -99,9 +104,9 @@ async def _drive(going: _Going, watch: Watch) -> Ended:
     crew, tally = going.crew, going.tally
     async with (
         crew.hosting.telemetry(single_tenant=crew.config.concurrency == 1) as going.telemetry,
-        metered_route(crew, going.id, going.order.folder / "requests.jsonl") as (route, going.meter),
+        open_way(crew, going.route, going.order.folder / "requests.jsonl") as going.way,
     ):
-        launch = crew.agent.launch(crew.installed.binary, job_for(crew, going.space, going.prompt, route))
+        launch = crew.agent.launch(crew.installed.binary, job_for(crew, going.space, going.prompt, going.way.route))
         write_files(launch)
         reader = crew.agent.reader()
         limits = Limits(crew.config.timeout_seconds, crew.config.idle_timeout_seconds, grace_seconds=_GRACE_SECONDS)
@@ -125,12 +130,14 @@ async def _drive(going: _Going, watch: Watch) -> Ended:
 def _attempt(going: _Going, ended: Ended) -> Attempt:
     crew, order = going.crew, going.order
     telemetry = going.telemetry.block() if going.telemetry else None
+    way = going.way or Way(going.route)
     remains = Remains(
         id=going.id,
         space=going.space,
         tally=going.tally,
         ended=ended,
-        requests=going.meter.block() if going.meter else None,
+        requests=way.meter.block() if way.meter else None,
+        unmetered=way.unmetered,
         served=crew.hosting.served(going.id),
         telemetry=telemetry,
     )

@@ -1,8 +1,9 @@
 """What the attempts of a run share, and what one of them is asked for."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.install import Installed
@@ -44,6 +45,10 @@ class Crew:
     sandbox: Sandbox
     redactor: Redactor
     keep_checkouts: bool = False
+
+    def hiding(self, secrets: Iterable[str]) -> Self:
+        """Return a crew that masks further secrets in whatever is written."""
+        return replace(self, redactor=self.redactor.and_also(secrets))
 
 
 @dataclass(frozen=True)

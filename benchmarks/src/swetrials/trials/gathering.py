@@ -12,8 +12,8 @@ from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
 from swetrials.trials.costing import attempt_cost
 from swetrials.trials.crew import Crew, Order
-from swetrials.trials.verdict import decide
-from swetrials.trials.witnesses import usage_block
+from swetrials.trials.verdict import Seen, decide
+from swetrials.trials.witnesses import counter_disagreements, other_models, usage_block
 from swetrials.workspace.git import GitError
 from swetrials.workspace.leavings import open_left
 from swetrials.workspace.patch import make_patch
@@ -34,15 +34,18 @@ class Remains:
     tally: Tally
     ended: Ended
     requests: RequestsBlock | None
+    unmetered: str
     served: UsageReport | None
     telemetry: VllmPrometheus | None
 
     @property
-    def requests_seen(self) -> int | None:
-        """Requests that reached the endpoint; ``None`` when nobody counted."""
+    def seen(self) -> Seen | None:
+        """What reached the endpoint and came back; ``None`` when nobody counted."""
         if self.requests is not None:
-            return self.requests.count
-        return self.served.requests if self.served is not None else None
+            return Seen(self.requests.count, self.requests.usage.usage.input)
+        if self.served is not None and self.served.requests is not None:
+            return Seen(self.served.requests, self.served.usage.input)
+        return None
 
     @property
     def usage(self) -> UsageBlock:
@@ -70,7 +73,7 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     artifacts = _artifacts(crew, remains.space, findings)
     if patch := _patch(crew, order, remains.space, findings):
         artifacts[PATCH] = crew.redactor.bytes(patch)
-    outcome = decide(tally, ended, artifacts, remains.requests_seen, stderr_tail)
+    outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail)
     usage = remains.usage
     record = AttemptRecord(
         id=remains.id,
@@ -98,7 +101,9 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
         session_id=tally.session_id,
         stream_log=f"attempts/{order.number}/stream.jsonl",
     )
-    return record, artifacts, (*findings, *_doubts(tally, ended))
+    findings += _doubts(tally, ended)
+    findings += _doubts_of_the_route(crew, remains)
+    return record, artifacts, tuple(findings)
 
 
 def _patch(crew: Crew, order: Order, space: Space, findings: list[Finding]) -> bytes:
@@ -147,4 +152,16 @@ def _doubts(tally: Tally, ended: Ended) -> list[Finding]:
     if tally.permission_denials:
         message = f"{tally.permission_denials} tool calls were refused by the agent's permission rules"
         findings.append(Finding(code="permission_denied", severity="warning", message=message))
+    return findings
+
+
+def _doubts_of_the_route(crew: Crew, remains: Remains) -> list[Finding]:
+    findings = []
+    if remains.unmetered:
+        message = f"the meter stepped aside: {remains.unmetered}"
+        findings.append(Finding(code="not_metered", severity="warning", message=message))
+    if remains.requests is not None:
+        findings += other_models(crew.config.model, remains.requests.models_served)
+    if remains.telemetry is not None:
+        findings += counter_disagreements(remains.usage.headline, remains.telemetry)
     return findings

@@ -1,12 +1,13 @@
 """From an agent's launch to what really runs: private files, sandbox, allow-listed environment, metered route."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.agents.base import Job, Launch
 from swetrials.trials.crew import Crew
-from swetrials.wire.meter import Meter, metered
+from swetrials.wire.meter import CannotSign, Meter, metered
 from swetrials.wire.route import Route
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.processes import Command
@@ -49,15 +50,31 @@ def write_files(launch: Launch) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class Way:
+    """An attempt's way to the model: what the agent is given, and the meter on it.
+
+    ``unmetered`` says why there is no meter where there should be one.
+    """
+
+    route: Route
+    meter: Meter | None = None
+    unmetered: str = ""
+
+
 @asynccontextmanager
-async def metered_route(crew: Crew, attempt_id: str, log: Path) -> AsyncIterator[tuple[Route, Meter | None]]:
-    """Give an attempt its route, with the meter on it unless the configuration says otherwise.
+async def open_way(crew: Crew, route: Route, log: Path) -> AsyncIterator[Way]:
+    """Put the meter on a route, unless the configuration says otherwise or it cannot sign for the route.
 
     Behind the meter the agent holds a key that is good for nothing else.
     """
-    route = crew.hosting.route(attempt_id)
-    if not crew.config.meter:
-        yield route, None
-        return
-    async with metered(route, log, crew.redactor, keep_bodies=crew.config.keep_bodies) as meter:
-        yield meter.route, meter
+    async with AsyncExitStack() as stack:
+        way = Way(route)
+        if crew.config.meter:
+            try:
+                passing = metered(route, log, crew.redactor, keep_bodies=crew.config.keep_bodies)
+                meter = await stack.enter_async_context(passing)
+                way = Way(meter.route, meter)
+            except CannotSign as reason:
+                way = Way(route, unmetered=str(reason))
+        yield way

@@ -10,6 +10,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
+from swetrials.providers.base import ProviderError
 from swetrials.records.metrics import DESIGN_DOCUMENTS, Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
@@ -53,7 +54,7 @@ async def run_trial(
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
         observe(Progress(trial, "checkout"))
         await _attempts(ledger, observe)
-    except (GitError, LaunchError, OSError) as error:
+    except (GitError, LaunchError, ProviderError, OSError) as error:
         ledger.failure = _environment_failure(error)
     except anyio.get_cancelled_exc_class():
         _finish(ledger, observe)
@@ -85,6 +86,8 @@ def _environment_failure(error: Exception) -> Outcome:
     detail = str(error)
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return Outcome.of(OutcomeKind.DISK_FULL, detail)
+    if isinstance(error, ProviderError):
+        return Outcome.of(OutcomeKind.AUTH_FAILED, detail)
     if isinstance(error, GitError):
         return Outcome.of(OutcomeKind.CHECKOUT_FAILED, detail)
     return Outcome.of(OutcomeKind.AGENT_CRASHED, detail, blame=Blame.ENVIRONMENT)

@@ -1,6 +1,7 @@
 """Deciding how an attempt ended, from its process, its stream, its files and its route."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from swetrials.agents import failures
 from swetrials.agents.events import Tally
@@ -11,25 +12,36 @@ from swetrials.workspace.processes import Ended
 _DISK_FULL = "No space left on device"
 
 
-def decide(
-    tally: Tally, ended: Ended, produced: Collection[str], requests_seen: int | None, stderr_tail: str
-) -> Outcome:
+@dataclass(frozen=True)
+class Seen:
+    """What an independent witness saw of an attempt: requests, and the input tokens that their answers told."""
+
+    requests: int
+    input: int | None
+
+
+def decide(tally: Tally, ended: Ended, produced: Collection[str], seen: Seen | None, stderr_tail: str) -> Outcome:
     """Return the outcome of an attempt. The agent's own last word comes first, then why it was stopped.
 
     Args:
         tally: what the stream came to.
         ended: how the process group ended.
         produced: the artifacts that are there and not empty.
-        requests_seen: how many requests reached the endpoint that was asked for; ``None``: nobody counted.
+        seen: what reached the endpoint that was asked for; ``None``: nobody counted.
         stderr_tail: the end of the agent's standard error, for the detail of a crash.
     """
     if ended.cause == "cancelled":
         return Outcome.of(OutcomeKind.INTERRUPTED, "stopped before it had finished")
     if tally.end is None:
         return _without_a_last_word(tally, ended, stderr_tail)
+    if tally.end.outcome.kind is OutcomeKind.EMPTY_SUCCESS and seen is not None and seen.requests and not seen.input:
+        # A model that has nothing to say has read its prompt all the same.
+        return Outcome.of(
+            OutcomeKind.PROVIDER_ERROR, "the answers were empty and without any input tokens: no model gave them"
+        )
     if tally.end.outcome.kind is not OutcomeKind.COMPLETED:
         return tally.end.outcome
-    if requests_seen == 0:
+    if seen is not None and seen.requests == 0:
         return Outcome.of(OutcomeKind.ROUTE_NOT_USED, "the agent reports success, yet no request reached the endpoint")
     missing = [name for name in EXPECTED_ARTIFACTS if name not in produced]
     if missing:

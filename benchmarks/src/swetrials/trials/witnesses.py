@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from swetrials.records.metrics import Finding
+from swetrials.records.slug import model_slug
+from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
 
 DISAGREEMENT = 0.02
@@ -88,7 +90,50 @@ def disagreements(block: UsageBlock) -> list[Finding]:
     findings = []
     for index, (first, one) in enumerate(totals):
         for second, other in totals[index + 1 :]:
-            if abs(one - other) > DISAGREEMENT * max(one, other, 1):
+            if _differ(one, other):
                 message = f"{first} {one:,} tokens, {second} {other:,}"
                 findings.append(Finding(code="usage_disagrees", severity="warning", message=message))
     return findings
+
+
+def counter_disagreements(headline: UsageReport, counters: VllmPrometheus) -> list[Finding]:
+    """Return a finding where a vLLM server counted other numbers of tokens than the headline has.
+
+    Nothing is found where the two are not about the same: other trials used the server, its counters were not seen
+    to the end (which their note tells), or the headline is a lower bound.
+    """
+    if not counters.available or not counters.single_tenant or counters.note or headline.completeness != "complete":
+        return []
+    pairs = {
+        "prompt": (headline.usage.input, counters.counters.get("vllm:prompt_tokens_total")),
+        "generated": (headline.usage.output, counters.counters.get("vllm:generation_tokens_total")),
+    }
+    return [
+        Finding(
+            code="usage_disagrees",
+            severity="warning",
+            message=f"the record has {ours:,} {kind} tokens, the server's own counters {theirs:,.0f}",
+        )
+        for kind, (ours, theirs) in pairs.items()
+        if ours is not None and theirs is not None and _differ(ours, theirs)
+    ]
+
+
+def other_models(asked: str, served: Sequence[str]) -> list[Finding]:
+    """Return a finding when another model than the one asked for has answered; an ARN does not tell which it is."""
+    others = [] if asked.startswith("arn:") else [model for model in served if not _same_model(model, asked)]
+    if not others:
+        return []
+    message = f"{asked} was asked for, and the answers are from {', '.join(others)}"
+    return [Finding(code="model_differs", severity="warning", message=message)]
+
+
+def _same_model(first: str, second: str) -> bool:
+    try:
+        return model_slug(first) == model_slug(second)
+    except ValueError:
+        return first == second
+
+
+def _differ(one: float, other: float) -> bool:
+    return abs(one - other) > DISAGREEMENT * max(one, other, 1)

@@ -35,3 +35,9 @@ class Route:
     context_window: int | None = None
     region: str | None = None
     aws: AwsCredentials | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be written anywhere."""
+        aws = (self.aws.secret_key, self.aws.session_token) if self.aws is not None else ()
+        return tuple(secret.get_secret_value() for secret in (self.api_key, *aws) if secret is not None)
