@@ -12,6 +12,7 @@ from swetrials.pricing.repricing import Repriced, default_book, reprice
 from swetrials.records.cost import Cost, HardwareLine, TokenLine
 from swetrials.records.metrics import Metrics
 from swetrials.records.usage import UsageBlock
+from swetrials.reports import figures
 from swetrials.store.project import find_project
 from swetrials.store.results import TrialFolder, trial_folders
 
@@ -144,7 +145,7 @@ def _hardware_line(line: HardwareLine) -> str:
 def _closing(costs: Sequence[Cost], total: Cost) -> str:
     unknown = sum(cost.amount_usd is None for cost in costs)
     suffix = f"; no price for {unknown} of them" if unknown else ""
-    return f"{len(costs)} trials: {dollars(total)}{suffix}"
+    return f"{figures.counted(len(costs), 'trial')}: {dollars(total)}{suffix}"
 
 
 def _transition(trial: Repriced) -> str:

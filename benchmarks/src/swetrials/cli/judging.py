@@ -3,6 +3,8 @@
 from functools import partial
 
 from swetrials.cli.interrupting import run_async
+from swetrials.cli.progress import show_check
+from swetrials.cli.rendering import console_for_output
 from swetrials.pipeline.end_to_end import JudgingRequest, judge_folders
 from swetrials.pipeline.judge_choice import JudgeChoice
 from swetrials.pipeline.judging import Judged
@@ -11,10 +13,13 @@ from swetrials.reports import figures
 
 def judge(request: JudgingRequest, choice: JudgeChoice) -> int:
     """Judge one trial, or all below a folder. Exit code 1 when a judge failed on one of them."""
+    console = console_for_output()
     show = partial(print, flush=True)
-    words = run_async(lambda: judge_folders(request, choice, lambda judged: show(judged_line(judged))))
+    words = run_async(
+        lambda: judge_folders(request, choice, partial(show_check, console), lambda judged: show(judged_line(judged)))
+    )
     failed = sum(word.failed for word in words)
-    show(f"{len({word.folder for word in words})} trials" + (f", {failed} judgings failed" if failed else ""))
+    show(figures.counted(len({word.folder for word in words}), "trial") + (f", {failed} failed" if failed else ""))
     return 1 if failed else 0
 
 

@@ -17,6 +17,7 @@ from swetrials.pipeline.end_to_end import run_and_judge
 from swetrials.pipeline.judge_choice import JudgeChoice
 from swetrials.pipeline.judging import Judged
 from swetrials.pipeline.workbench import Workbench, clear_up, lay_out
+from swetrials.reports import figures
 from swetrials.reports.run_summary import summarize_scope
 from swetrials.store.documents import load_config
 from swetrials.store.files import to_json
@@ -81,7 +82,7 @@ def _viewer(console: Console, bench: Workbench) -> ConsoleViewer:
     label = " · REHEARSAL (scripted model, free)" if config.provider == "rehearsal" else ""
     viewer.say(
         f"{config.model} by {config.provider} · {bench.agent.folder} · {config.skill} · "
-        f"{bench.plan.dataset.dataset.name}: {len(bench.plan.trials)} trials{label}"
+        f"{bench.plan.dataset.dataset.name}: {figures.counted(len(bench.plan.trials), 'trial')}{label}"
     )
     return viewer
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.judges import JUDGES, Bench
-from swetrials.pipeline.benchmark import RunOptions, RunResult, Viewer, run_plan
+from swetrials.judges import JUDGES, Bench, Judge
+from swetrials.pipeline.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan
 from swetrials.pipeline.judge_choice import JudgeChoice, open_judges
 from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_trials
 from swetrials.pipeline.workbench import UsageError, Workbench, sandbox_for
@@ -80,11 +80,20 @@ class JudgingRequest:
 
 
 async def judge_folders(
-    request: JudgingRequest, choice: JudgeChoice, observe: Callable[[Judged], None]
+    request: JudgingRequest, choice: JudgeChoice, show: Callable[[Check], None], observe: Callable[[Judged], None]
 ) -> list[Judged]:
     """Score trials that have run before; rehearsals are judged by the rehearsal server unless said otherwise.
 
+    Each judge is proved by a real call first; one that is not installed is left out.
+
+    Args:
+        request: what is to be judged.
+        choice: the judge's route and model.
+        show: takes in what proving each judge has found.
+        observe: takes in each judge's word on each trial.
+
     Raises:
+        PreflightError: a judge cannot do its work here; nothing was judged by it.
         UsageError: there is nothing to judge, or a judge, its route or what it needs is not there.
         DocumentError: the given dataset has faults.
     """
@@ -102,10 +111,21 @@ async def judge_folders(
     for rehearsal, group in _by_kind(folders):
         files = sorted({found.path for folder in group if (found := _dataset_of(datasets, folder)) is not None})
         async with open_judges(request.judges, choice, project, rehearsal=rehearsal, datasets=files) as judges:
+            able = [judge for judge in judges if await _able(judge, bench, show)]
+            if not able:
+                raise PreflightError("no judge can work here: nothing was judged")
             words += await judge_trials(
-                group, judges, bench, datasets, overwrite=request.overwrite, repo=request.repo, observe=observe
+                group, able, bench, datasets, overwrite=request.overwrite, repo=request.repo, observe=observe
             )
     return words
+
+
+async def _able(judge: Judge, bench: Bench, show: Callable[[Check], None]) -> bool:
+    check = await judge.prove(bench)
+    show(check)
+    if check.status == "failed":
+        raise PreflightError(f"the {judge.name} judge cannot work here: nothing was judged")
+    return check.status != "skipped"
 
 
 def _judging_bench(request: JudgingRequest, project: Project) -> Bench:

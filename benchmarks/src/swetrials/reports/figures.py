@@ -45,3 +45,8 @@ def score(value: float | None) -> str:
 def verdict(passed: bool | None) -> str:
     """Return the tests' word on a patch."""
     return UNKNOWN if passed is None else "passed" if passed else "failed"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it is not one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
