@@ -2,6 +2,8 @@
 
 from swetrials.agents.base import Agent
 from swetrials.agents.claude import ClaudeCode
+from swetrials.agents.omp import Omp
+from swetrials.agents.pi import Pi
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ClaudeCode(),)}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ClaudeCode(), Omp(), Pi())}
 """Every agent by the name a user types."""

@@ -54,6 +54,7 @@ class ToolResult:
     text: str
     is_error: bool
     exit_code: int | None = None
+    subagent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,34 @@ class Retry:
     delay_seconds: float
     status: int | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The agent replaced the conversation so far by a summary, which it asked a model for.
+
+    ``tokens_before`` is the size of the conversation that was replaced, where the agent tells.
+    """
+
+    reason: str
+    tokens_before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentStart:
+    """The agent set another one to work; ``call_id`` is that of the tool call which asked for it."""
+
+    call_id: str
+    kind: str
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentEnd:
+    """A subagent is done, well or not."""
+
+    call_id: str
+    is_error: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +114,16 @@ class Notice:
 class End:
     """The agent's own last word. ``usage`` is its total, when it gives one.
 
-    ``responses_cut`` counts the API responses that began and never ended: billed, and in nobody's exact sum.
+    ``responses_cut`` counts the API responses that are billed and in nobody's exact sum: those that began and never
+    ended, and those whose usage the agent does not tell. ``subagent_usage`` is a part of ``usage``, where it is told
+    apart.
     """
 
     outcome: Outcome
     subtype: str | None = None
     is_error: bool = False
     usage: Usage | None = None
+    subagent_usage: Usage | None = None
     usage_by_model: dict[str, Usage] = field(default_factory=dict)
     cost_usd: float | None = None
     turns: int | None = None
@@ -101,7 +133,20 @@ class End:
     responses_cut: int = 0
 
 
-Event = Session | RequestUsage | Text | ToolCall | ToolResult | Retry | PermissionDenied | Notice | End
+Event = (
+    Session
+    | RequestUsage
+    | Text
+    | ToolCall
+    | ToolResult
+    | Retry
+    | Compaction
+    | SubagentStart
+    | SubagentEnd
+    | PermissionDenied
+    | Notice
+    | End
+)
 
 
 @dataclass
@@ -116,6 +161,8 @@ class Tally:
     waiting_seconds: float = 0.0
     pending_retry: Retry | None = None
     retries: list[Retry] = field(default_factory=list)
+    compactions: int = 0
+    subagents: int = 0
     permission_denials: int = 0
     tools: Counter[str] = field(default_factory=Counter)
     requests: dict[str, RequestUsage] = field(default_factory=dict)
@@ -140,6 +187,10 @@ class Tally:
                 case Retry():
                     self.retries.append(event)
                     self.waiting_seconds += event.delay_seconds
+                case Compaction():
+                    self.compactions += 1
+                case SubagentStart():
+                    self.subagents += 1
                 case PermissionDenied():
                     self.permission_denials += 1
                 case End():
@@ -166,6 +217,14 @@ class Tally:
             return UsageReport(usage=summed, completeness="lower_bound", requests=requests)
         completeness: Completeness = "lower_bound" if self.end.responses_cut else "complete"
         return UsageReport(usage=self.end.usage, completeness=completeness, requests=requests)
+
+    @property
+    def subagent_usage(self) -> Usage | None:
+        """The part of the total that subagents used; ``None`` when none worked, or nobody told it apart."""
+        if self.end is not None and self.end.subagent_usage is not None:
+            return self.end.subagent_usage
+        apart = [request.usage for request in self.requests.values() if request.subagent]
+        return Usage.sum(apart) if apart else None
 
     @property
     def outcome(self) -> Outcome:

@@ -13,8 +13,10 @@ class JsonLines:
     longest line.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, passed_over: tuple[bytes, ...] = ()) -> None:
+        """Take the beginnings of lines that nobody wants: they are not even parsed."""
         self.skipped = 0
+        self._passed_over = passed_over
         self._pieces: list[bytes] = []
 
     def feed(self, data: bytes) -> Iterator[dict[str, object]]:
@@ -35,7 +37,7 @@ class JsonLines:
         yield from self._parse(line)
 
     def _parse(self, line: bytes) -> Iterator[dict[str, object]]:
-        if not line.strip():
+        if not line.strip() or line.startswith(self._passed_over):
             return
         try:
             value = orjson.loads(line)

@@ -1,0 +1,129 @@
+"""omp (Oh My Pi): ``omp --mode json`` under Bun, with a private folder for its configuration.
+
+Facts it rests on (omp 18.2.3):
+
+- An endpoint is a provider in ``models.yml``; it speaks Anthropic Messages, OpenAI Chat Completions and OpenAI
+  Responses. The first is preferred, since it tells cache writes apart. A provider of that kind without
+  ``auth: apiKey`` is sent requests that pose as Claude Code's, with a bearer token and other tool names.
+- Settings: those of the subject repository (``.omp/config.yml``) rank above the private ones, a file given with
+  ``--config`` ranks above both, and only flags rank higher. It looks into the repository's ``.env`` for variables that
+  the environment lacks.
+- Whatever it does on the side (titles, summaries, subagents) has a role, and each role a model: all are given the
+  measured one. Without a title it asks for nothing that is not in its stream, summaries excepted.
+- ``--auto-approve`` lets it use all its tools unasked; ``--tools`` says which it has. ``--skills`` filters by name
+  and loads nothing, so the skill's text is the prompt, with the parameters where they belong.
+- It has no limit of turns or money. ``--max-time`` ends a run as ``aborted``, like one that was stopped from
+  outside: which is what the harness does anyway, and then knows why.
+"""
+
+import json
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from swetrials.agents.base import Job, Launch, StreamReader
+from swetrials.agents.install import Package
+from swetrials.agents.packages import PACKAGES
+from swetrials.agents.pi_models import PROVIDER, key_environment, provider_description, spoken
+from swetrials.agents.pi_stream import PiReader
+from swetrials.agents.skill_prompt import prompt_with_skill
+from swetrials.agents.user_settings import read_settings
+from swetrials.agents.window import Window
+from swetrials.wire.route import Dialect
+
+_PREFERRED: tuple[Dialect, ...] = ("anthropic", "openai-chat", "openai-responses")
+
+_TOOLS = {
+    "Bash": "bash",
+    "Edit": "edit",
+    "Glob": "glob",
+    "Grep": "grep",
+    "Read": "read",
+    "Task": "task",
+    "TodoWrite": "todo",
+    "WebSearch": "web_search",
+    "Write": "write",
+}
+# Its tools by the names that the configuration gives them.
+
+_ROLES = ("default", "smol", "slow", "vision", "plan", "commit", "tiny", "task", "advisor")
+
+_TRIES_IN_A_GO = 11
+# It sends a failing request eleven times before it says a word, and does that again for each retry of its own.
+
+
+class Omp:
+    """Drives omp."""
+
+    name = "omp"
+    folder = "omp"
+    dialects: frozenset[Dialect] = frozenset(_PREFERRED)
+    package: Package = PACKAGES["omp"]
+
+    def reader(self) -> StreamReader:
+        """Return a fresh reader for one ``--mode json`` stream."""
+        return PiReader()
+
+    def check_settings(self, path: Path) -> None:
+        """Look at a user's extra settings: one YAML mapping as omp's ``config.yml`` takes it.
+
+        Raises:
+            ValueError: the file cannot be read or holds something else.
+        """
+        read_settings(path, _yaml)
+
+    def launch(self, binary: Path, job: Job) -> Launch:
+        """Return the command line, environment and private files for a job; ``binary`` is Bun."""
+        place, settings = job.home / ".omp" / "agent", job.home / "settings.yml"
+        provider = {**provider_description(job, spoken(job, _PREFERRED)), "auth": "apiKey"}
+        # Its YAML files are written as JSON, which is YAML too.
+        files = {
+            place / "models.yml": _json({"providers": {PROVIDER: provider}}),
+            settings: _json(_settings(job)),
+        }
+        environment = {"PI_CODING_AGENT_DIR": str(place), **key_environment(job)}
+        return Launch(_argv(binary, job, settings), environment, files)
+
+
+def _argv(bun: Path, job: Job, settings: Path) -> tuple[str, ...]:
+    modules = bun.parent.parent.parent.parent
+    program = modules / "@oh-my-pi" / "pi-coding-agent" / "dist" / "cli.js"
+    tools = [own for name, own in _TOOLS.items() if name in job.config.allowed_tools]
+    argv = [str(bun), str(program), "--model", f"{PROVIDER}/{job.route.model}", "--config", str(settings)]
+    argv += ["--mode", "json", "--no-session", "--no-title", "--no-extensions", "--auto-approve"]
+    argv += ["--tools", ",".join(tools)] if tools else ["--no-tools"]
+    argv += ["--add-dir", str(job.artifacts)]
+    # "--" keeps any prompt from being read as an option or as the name of a file.
+    return (*argv, "--print", "--", prompt_with_skill(job))
+
+
+def _settings(job: Job) -> dict[str, object]:
+    config = job.config
+    settings = read_settings(Path(config.settings_file), _yaml) if config.settings_file else {}
+    window = Window.of(job.route, config)
+    goes = max(1, (config.max_retries + 1) // _TRIES_IN_A_GO)
+    threshold = {} if window is None else {"thresholdTokens": window.compact_at}
+    return {
+        **settings,
+        "modelRoles": dict.fromkeys(_ROLES, f"{PROVIDER}/{job.route.model}"),
+        "retry": {"enabled": goes > 1, "maxRetries": goes - 1, "modelFallback": False},
+        # Names of subagents, made by a model that is asked in secret.
+        "providers": {"tinyModel": "none"},
+        # Summaries made ahead of need would be billed whether they are used or not.
+        "compaction": {"enabled": True, "asyncEnabled": False, **threshold},
+        # A subagent that works in the background tells of its tokens nowhere.
+        "async": {"enabled": False},
+        "startup": {"checkUpdate": False, "setupWizard": False},
+    }
+
+
+def _yaml(text: str) -> object:
+    try:
+        return YAML(typ="safe").load(text)
+    except YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from None
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"

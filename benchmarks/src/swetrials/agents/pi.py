@@ -1,0 +1,92 @@
+"""pi: ``pi --mode json`` with a private folder for its configuration.
+
+Facts it rests on (pi 0.74.2):
+
+- An endpoint is a provider in ``models.json``; it speaks Anthropic Messages, OpenAI Chat Completions and OpenAI
+  Responses. The first is preferred, since it tells cache writes apart.
+- It has no permissions: every tool that it has is used unasked. ``--tools`` says which it has.
+- It has no limit of turns, of time or of money, and tells nobody of a subagent, since it has none.
+- The subject repository's ``.pi/settings.json`` ranks above the private settings. What it could do to the route is
+  shut off on the command line: the model is named there, and no extension of the repository is loaded.
+- It compacts after a go alone, and one prompt is one go: a conversation that outgrows the window in the middle of a
+  task ends in a context overflow, and a summary made after the last word would be billed for nothing. So it is off.
+- A skill of its own would be read by the model at its leisure, or wrapped by ``/skill:NAME`` with the parameters
+  behind it: so its text is the prompt, with the parameters where they belong.
+"""
+
+import json
+from pathlib import Path
+
+from swetrials.agents.base import Job, Launch, StreamReader
+from swetrials.agents.install import Package
+from swetrials.agents.packages import PACKAGES
+from swetrials.agents.pi_models import PROVIDER, key_environment, provider_description, spoken
+from swetrials.agents.pi_stream import PiReader
+from swetrials.agents.skill_prompt import prompt_with_skill
+from swetrials.agents.user_settings import read_settings
+from swetrials.wire.route import Dialect
+
+_PREFERRED: tuple[Dialect, ...] = ("anthropic", "openai-chat", "openai-responses")
+
+_TOOLS = {"Bash": "bash", "Edit": "edit", "Read": "read", "Write": "write"}
+# Its default tools by the names that the configuration gives them.
+
+_RETRY_BASE_MS = 500
+# It doubles the wait at each attempt, without an upper limit: ten attempts come to nine minutes.
+
+
+class Pi:
+    """Drives pi."""
+
+    name = "pi"
+    folder = "pi"
+    dialects: frozenset[Dialect] = frozenset(_PREFERRED)
+    package: Package = PACKAGES["pi"]
+
+    def reader(self) -> StreamReader:
+        """Return a fresh reader for one ``--mode json`` stream."""
+        return PiReader()
+
+    def check_settings(self, path: Path) -> None:
+        """Look at a user's extra settings: a JSON object as pi's ``settings.json`` takes it.
+
+        Raises:
+            ValueError: the file cannot be read or holds something else.
+        """
+        read_settings(path, json.loads)
+
+    def launch(self, binary: Path, job: Job) -> Launch:
+        """Return the command line, environment and private files for a job."""
+        place = job.home / ".pi" / "agent"
+        models = {"providers": {PROVIDER: provider_description(job, spoken(job, _PREFERRED))}}
+        files = {place / "models.json": _json(models), place / "settings.json": _json(_settings(job))}
+        environment = {"PI_CODING_AGENT_DIR": str(place), "PI_OFFLINE": "1", **key_environment(job)}
+        return Launch(_argv(binary, job), environment, files)
+
+
+def _argv(binary: Path, job: Job) -> tuple[str, ...]:
+    tools = [own for name, own in _TOOLS.items() if name in job.config.allowed_tools]
+    argv = [str(binary), "--provider", PROVIDER, "--model", job.route.model, "--mode", "json", "--no-session"]
+    argv += ["--no-extensions", "--tools", ",".join(tools)] if tools else ["--no-extensions", "--no-tools"]
+    prompt = prompt_with_skill(job)
+    # It takes "-" for an option, "@" for a file and "/" for a command of its own: a line break hides them.
+    return (*argv, "--print", f"\n{prompt}" if prompt.startswith(("-", "@", "/")) else prompt)
+
+
+def _settings(job: Job) -> dict[str, object]:
+    config = job.config
+    settings = read_settings(Path(config.settings_file), json.loads) if config.settings_file else {}
+    retries = config.max_retries
+    # The retries of the library below are invisible: they are left to pi itself, which tells of each.
+    settings["retry"] = {
+        "enabled": retries > 0,
+        "maxRetries": retries,
+        "baseDelayMs": _RETRY_BASE_MS,
+        "provider": {"maxRetries": 0},
+    }
+    settings["compaction"] = {"enabled": False}
+    return settings
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"
