@@ -254,6 +254,29 @@ async def test_what_is_no_http_is_a_cut(tmp_path: Path) -> None:
         assert "broke off" in meter.requests()[0].error
 
 
+async def test_what_came_before_a_broken_chunk_passes_and_is_counted(tmp_path: Path) -> None:
+    async def answer(request: Request) -> None:
+        await request.send(head(SSE, CHUNKED) + chunk(START) + b"no chunk\r\n")
+
+    async with raw_server(answer) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, http):
+        with pytest.raises(httpx.RemoteProtocolError):
+            async with http.stream("POST", MESSAGES, content=b"{}") as response:
+                async for piece in response.aiter_raw():
+                    assert piece == START
+        [record] = meter.requests()
+        assert (record.model_served, record.complete) == ("served", False)
+
+
+async def test_a_request_that_is_no_http_is_turned_down(tmp_path: Path) -> None:
+    async with raw_server(ok) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, _):
+        address = urlsplit(meter.route.base_url)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        writer.write(b"nonsense\r\n\r\n")
+        assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
+        writer.close()
+        assert meter.requests() == []
+
+
 async def test_an_answer_before_the_request_is_whole_reaches_the_agent(tmp_path: Path) -> None:
     async def answer(request: Request) -> None:
         await request.reply(b'{"error":{"message":"too large"}}', status="413 Too Large")

@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from hashlib import blake2b
+from hashlib import sha256
 from urllib.parse import unquote
 
 from swetrials.records.requests import RequestRecord
@@ -43,7 +43,7 @@ class Exchange:
         self._status: int | None = None
         self._came_to_its_end = False
         self._request_bytes = self._response_bytes = 0
-        self._hash = blake2b(path.encode(), digest_size=16)
+        self._hash = sha256(path.encode())
         self._request_body = BoundedBody()
         self._asked: JsonObject = {}
         self._reader: UsageReader | None = None

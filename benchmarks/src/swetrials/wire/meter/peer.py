@@ -63,16 +63,18 @@ class Peer:
             OSError: the target's connection is closed.
         """
         while True:
-            event = self._event()
-            if event is None:
-                await target.flush()
-                await self._receive()
-                continue
-            target.put(event)
-            if not isinstance(event, h11.Data):
-                await target.flush()
+            data, after = self._body_so_far()
+            if data:
+                target.put(h11.Data(data=data))
+                see(data)
+            if isinstance(after, h11.EndOfMessage):
+                target.put(after)
+            await target.flush()
+            if isinstance(after, Cut):
+                raise after
+            if after is not None:
                 return
-            see(bytes(event.data))
+            await self._receive()
 
     def put(self, event: h11.Event) -> None:
         """Take an event to be sent with the next flush."""
@@ -114,6 +116,19 @@ class Peer:
     def abort(self) -> None:
         """Close the connection at once."""
         self._writer.transport.abort()
+
+    def _body_so_far(self) -> tuple[bytes, h11.Event | Cut | None]:
+        """Return what has come of a body, in one piece, and what stands behind it: its end, a cut, or nothing yet.
+
+        An agent's events are many and short: passed on one by one they would cost more than they are worth.
+        """
+        pieces: list[bytes] = []
+        try:
+            while isinstance(event := self._event(), h11.Data):
+                pieces.append(event.data)
+        except Cut as cut:
+            return b"".join(pieces), cut
+        return b"".join(pieces), event
 
     def _event(self) -> h11.Event | None:
         try:

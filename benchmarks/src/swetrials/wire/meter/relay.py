@@ -64,6 +64,9 @@ class Relay:
             await self._turn_down(cut)
         except OSError:
             pass  # The agent has gone; what was under way is recorded.
+        except asyncio.CancelledError:
+            self._agent.abort()
+            raise
         finally:
             if self._line is not None:
                 self._line.abort()
@@ -95,6 +98,9 @@ class Relay:
         except (Cut, OSError) as error:
             exchange.error = f"the agent broke off: {error}"
             raise
+        except h11.LocalProtocolError as error:
+            exchange.error = f"cannot be passed on: {error}"
+            return False
         finally:
             self._passage.ledger.end(exchange)
 
@@ -109,7 +115,7 @@ class Relay:
         try:
             await self._return(line, exchange)
         except Cut as cut:
-            exchange.error = f"{host} broke off: {cut}"
+            exchange.error = exchange.error or f"{host} broke off: {cut}"
             return False
         finally:
             sending.cancel()
@@ -138,7 +144,8 @@ class Relay:
             else:
                 await self._send_signed(self._passage.signer, head, line, exchange)
             exchange.request_ended()
-        except Cut:
+        except Cut as cut:
+            exchange.error = f"the agent broke off: {cut}"
             line.abort()
         except OSError:
             pass
