@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swetrials.agents.claude_stream import ClaudeReader
-from swetrials.agents.events import Event, PermissionDenied, Retry, Tally, ToolCall, ToolResult
+from swetrials.agents.events import (
+    Compaction,
+    Event,
+    PermissionDenied,
+    Retry,
+    SubagentEnd,
+    SubagentStart,
+    Tally,
+    ToolCall,
+    ToolResult,
+)
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.records.usage import Usage
 
@@ -169,3 +179,41 @@ def test_torn_and_strange_lines_cost_only_themselves(torn: bytes) -> None:
 def test_invalid_utf8_inside_a_line_costs_only_the_characters() -> None:
     data = recorded("ok").replace(b"All done.", b"All \xff done.")
     assert "\ufffd" in tally_of(data).last_text
+
+
+@pytest.mark.parametrize(
+    ("name", "turns", "requests", "total", "subagents"),
+    [
+        ("subagents", 2, 4, (12, 20231, 20983, 56), (6, 8125, 8597, 13)),
+        ("subagents_background", 4, 8, (24, 52056, 28428, 118), (12, 14034, 14982, 32)),
+    ],
+)
+def test_what_subagents_used_is_in_the_total_and_apart(
+    name: str, turns: int, requests: int, total: tuple[int, ...], subagents: tuple[int, ...]
+) -> None:
+    tally = tally_of(recorded(name))
+    assert (tally.turns, tally.usage.requests, tally.usage.completeness) == (turns, requests, "complete")
+    assert buckets(tally.usage.usage) == total
+    assert buckets(tally.subagent_usage) == subagents
+
+
+def buckets(usage: Usage | None) -> tuple[int | None, ...]:
+    assert usage is not None
+    return usage.fresh_input, usage.cache_read, usage.cache_write, usage.output
+
+
+def test_a_subagents_work_has_a_beginning_an_end_and_a_mark() -> None:
+    events = events_of(recorded("subagents"))
+    [call] = [e for e in events if isinstance(e, ToolCall) and e.name == "Agent"]
+    frame = [e for e in events if isinstance(e, SubagentStart | SubagentEnd)]
+    assert frame == [
+        SubagentStart(call.call_id, "general-purpose", "Read the repository"),
+        SubagentEnd(call.call_id, is_error=False),
+    ]
+    assert [(e.name, e.subagent) for e in events if isinstance(e, ToolCall)] == [("Agent", False), ("Bash", True)]
+    assert [e.subagent for e in events if isinstance(e, ToolResult)] == [True, False]
+
+
+def test_a_compaction_is_seen() -> None:
+    line = b'{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto","pre_tokens":9000}}\n'
+    assert events_of(line) == [Compaction("auto", 9000)]

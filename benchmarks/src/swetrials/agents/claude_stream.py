@@ -6,7 +6,13 @@ Facts it rests on (Claude Code 2.1.332):
   that was known when the message started; the final output count is only in ``stream_event`` /
   ``message_delta`` (with ``--include-partial-messages``). So usage is kept per ``message.id``.
 - Its input, cache read and cache creation counts are disjoint.
-- ``result.usage`` covers the main agent alone; ``modelUsage`` covers subagents too and is what counts.
+- ``result.usage`` covers the main agent alone, since the last ``result``; ``modelUsage`` covers the whole session and
+  subagents too, and is what counts. What it has beyond the sum of the others is the subagents'.
+- What a subagent does is marked with ``parent_tool_use_id``; ``task_started`` and ``task_notification`` frame it
+  (commands in the background have these too, with another ``task_type``). The last response of one in the
+  foreground is shown in no event of its own: its usage stands in the ``tool_use_result`` of the call that it works
+  for. One in the background shows it; each wakes the main agent once more, and then a ``result`` for each
+  waking stands at the end of the stream.
 - A failed API call ends in subtype ``success`` with ``is_error: true``. A stopped agent prints no ``result``.
 """
 
@@ -14,6 +20,7 @@ from collections.abc import Iterable, Iterator
 
 from swetrials.agents import failures
 from swetrials.agents.events import (
+    Compaction,
     End,
     Event,
     Notice,
@@ -21,6 +28,8 @@ from swetrials.agents.events import (
     RequestUsage,
     Retry,
     Session,
+    SubagentEnd,
+    SubagentStart,
     Text,
     ToolCall,
     ToolResult,
@@ -51,11 +60,17 @@ _API_ERRORS = {
 }
 
 
+_PIECES = (b'{"type":"stream_event","event":{"type":"content_block_', b'{"type":"stream_event","event":{"type":"ping"')
+# What the model says, a few letters at a time: all of it comes again, whole, in the ``assistant`` events.
+
+
 class ClaudeReader:
     """One stream of Claude Code, turned into events."""
 
     def __init__(self) -> None:
-        self._lines = JsonLines()
+        self._lines = JsonLines(passed_over=_PIECES)
+        self._subagents: set[str] = set()
+        self._main_agents = Usage()
         self._open: dict[str, RequestUsage] = {}
         self._shows_starts = False
         self._refused = False
@@ -80,7 +95,7 @@ class ClaudeReader:
             case "assistant":
                 return self._assistant(line)
             case "user":
-                return _tool_results(line)
+                return self._user(line)
             case "result":
                 return [self._end(line)]
             case _:
@@ -105,7 +120,14 @@ class ClaudeReader:
                 self._refused = True
                 yield Notice("the model refused")
             case "compact_boundary":
-                yield Notice("the conversation was compacted")
+                details = mapping(line.get("compact_metadata"))
+                yield Compaction(text(details.get("trigger")), count(details.get("pre_tokens")))
+            case "task_started" if line.get("task_type") == "local_agent":
+                call_id = text(line.get("tool_use_id"))
+                self._subagents.add(call_id)
+                yield SubagentStart(call_id, text(line.get("subagent_type")), text(line.get("description")))
+            case "task_notification" if (call_id := text(line.get("tool_use_id"))) in self._subagents:
+                yield SubagentEnd(call_id, is_error=line.get("status") != "completed")
             case _:
                 pass
 
@@ -137,9 +159,21 @@ class ClaudeReader:
             elif block.get("type") == "tool_use":
                 yield ToolCall(text(block.get("id")), text(block.get("name")), mapping(block.get("input")), subagent)
 
+    def _user(self, line: dict[str, object]) -> Iterator[Event]:
+        subagent = bool(line.get("parent_tool_use_id"))
+        for block in map(mapping, listing(mapping(line.get("message")).get("content"))):
+            if block.get("type") != "tool_result":
+                continue
+            call_id = text(block.get("tool_use_id"))
+            if call_id in self._subagents:
+                yield from _last_response(call_id, mapping(line.get("tool_use_result")))
+            yield ToolResult(call_id, _said(block.get("content")), bool(block.get("is_error")), subagent=subagent)
+
     def _end(self, line: dict[str, object]) -> End:
         models = {name: _model_usage(mapping(usage)) for name, usage in mapping(line.get("modelUsage")).items()}
-        total = Usage.sum(models.values()) if models else _disjoint(mapping(line.get("usage")))
+        main_agents = _disjoint(mapping(line.get("usage")))
+        self._main_agents += main_agents
+        total = Usage.sum(models.values()) if models else main_agents
         cost = line.get("total_cost_usd")
         api_ms = line.get("duration_api_ms")
         return End(
@@ -147,6 +181,7 @@ class ClaudeReader:
             subtype=text(line.get("subtype")) or None,
             is_error=bool(line.get("is_error")),
             usage=total,
+            subagent_usage=_rest(total, self._main_agents) if self._subagents else None,
             usage_by_model=models,
             cost_usd=float(cost) if isinstance(cost, int | float) else None,
             turns=count(line.get("num_turns")),
@@ -208,10 +243,20 @@ def _model_usage(usage: dict[str, object]) -> Usage:
     )
 
 
-def _tool_results(line: dict[str, object]) -> Iterator[Event]:
-    for block in map(mapping, listing(mapping(line.get("message")).get("content"))):
-        if block.get("type") == "tool_result":
-            content = block.get("content")
-            parts = [text(mapping(part).get("text")) for part in listing(content)]
-            said = content if isinstance(content, str) else "\n".join(parts)
-            yield ToolResult(text(block.get("tool_use_id")), said, bool(block.get("is_error")))
+def _rest(total: Usage, part: Usage) -> Usage:
+    """Take a part from a total, bucket by bucket; where one of them is unknown, so is the rest."""
+    whole, less = total.model_dump(), part.model_dump()
+    known = {name: value for name, value in whole.items() if value is not None and less[name] is not None}
+    return Usage(**{name: max(value - less[name], 0) for name, value in known.items()})
+
+
+def _last_response(call_id: str, result: dict[str, object]) -> Iterator[RequestUsage]:
+    if usage := mapping(result.get("usage")):
+        yield RequestUsage(
+            f"last of {call_id}", _disjoint(usage), True, text(result.get("resolvedModel")) or None, True
+        )
+
+
+def _said(content: object) -> str:
+    """Return a tool's answer: plain text, or several parts of which some may be text."""
+    return content if isinstance(content, str) else "\n".join(text(mapping(p).get("text")) for p in listing(content))

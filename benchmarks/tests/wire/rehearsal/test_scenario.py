@@ -13,11 +13,11 @@ WRITE = {"path": "a.py", "content": "x"}
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        ({}, "at least one of say, write, edit, shell and all"),
+        ({}, "at least one of say, write, edit, shell, tool and all"),
         ({"write": WRITE, "shell": "ls"}, "put several calls under all"),
         ({"all": [{"shell": "ls"}], "shell": "ls"}, "put several calls under all"),
-        ({"all": [{"write": WRITE, "shell": "ls"}]}, "exactly one of write, edit and shell"),
-        ({"all": [{}]}, "exactly one of write, edit and shell"),
+        ({"all": [{"write": WRITE, "shell": "ls"}]}, "exactly one of write, edit, shell and tool"),
+        ({"all": [{}]}, "exactly one of write, edit, shell and tool"),
         ({"edit": {"path": "a", "old": "", "new": "x"}}, "at least 1 character"),
         ({"shel": "ls"}, "Extra inputs"),
     ],

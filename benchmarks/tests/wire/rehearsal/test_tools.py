@@ -32,6 +32,7 @@ def run(found: list[Call], folder: Path) -> subprocess.CompletedProcess[str]:
 WRITE = Action(write=WriteFile(path="a.py", content="x\n"))
 EDIT = Action(edit=EditFile(path="a.py", old="x", new="y"))
 SHELL = Action.model_validate({"shell": "ls"})
+AGENT = Action.model_validate({"tool": {"name": "Agent", "arguments": {"prompt": "Look."}}})
 BASH = tool("bash", "command")
 
 
@@ -60,6 +61,7 @@ BASH = tool("bash", "command")
             [tool("bash", "command", "description", required=("command", "description"))],
             [("bash", {"command": "ls", "description": "Run a command of the script"})],
         ),
+        (AGENT, [BASH, tool("Agent", "prompt")], [("Agent", {"prompt": "Look."})]),
     ],
 )
 def test_an_action_takes_the_agents_own_tool(action: Action, tools: list[Tool], expected: list[Any]) -> None:
@@ -87,7 +89,7 @@ def test_an_edit_of_text_that_is_not_there_once_fails(tmp_path: Path, content: s
     assert (tmp_path / "a.py").read_text() == content
 
 
-@pytest.mark.parametrize("action", [WRITE, EDIT, SHELL])
+@pytest.mark.parametrize("action", [WRITE, EDIT, SHELL, AGENT])
 def test_without_a_usable_tool_there_is_no_call(action: Action) -> None:
     with pytest.raises(NoTool):
         calls(action, [tool("edit", "input"), tool("write_stdin", "chars"), tool("bash")])

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from swetrials.records.base import Record
 
@@ -54,17 +54,25 @@ class EditFile(Record):
     new: str
 
 
+class CallTool(Record):
+    """Call a tool of one agent by its own name, with arguments as it takes them."""
+
+    name: str = Field(min_length=1)
+    arguments: dict[str, JsonValue] = {}
+
+
 class Action(Record):
-    """One thing to do with a tool: exactly one of ``write``, ``edit`` and ``shell``."""
+    """One thing to do with a tool: exactly one of ``write``, ``edit``, ``shell`` and ``tool``."""
 
     write: WriteFile | None = None
     edit: EditFile | None = None
     shell: str | None = Field(None, min_length=1, description="a command for the agent's shell")
+    tool: CallTool | None = None
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        if sum(thing is not None for thing in (self.write, self.edit, self.shell)) != 1:
-            raise ValueError("an action is exactly one of write, edit and shell")
+        if sum(thing is not None for thing in (self.write, self.edit, self.shell, self.tool)) != 1:
+            raise ValueError("an action is exactly one of write, edit, shell and tool")
         return self
 
 
@@ -75,23 +83,24 @@ class Step(Record):
     write: WriteFile | None = None
     edit: EditFile | None = None
     shell: str | None = Field(None, min_length=1, description="a command for the agent's shell")
+    tool: CallTool | None = None
     all: tuple[Action, ...] = Field((), description="several tool calls in one response")
 
     @model_validator(mode="after")
     def _is_one_response(self) -> Self:
-        tools = sum(thing is not None for thing in (self.write, self.edit, self.shell)) + bool(self.all)
+        tools = sum(thing is not None for thing in (self.write, self.edit, self.shell, self.tool)) + bool(self.all)
         if tools > 1:
-            raise ValueError("a step has one of write, edit, shell and all; put several calls under all")
+            raise ValueError("a step has one of write, edit, shell, tool and all; put several calls under all")
         if not tools and not self.say:
-            raise ValueError("a step needs at least one of say, write, edit, shell and all")
+            raise ValueError("a step needs at least one of say, write, edit, shell, tool and all")
         return self
 
     @property
     def actions(self) -> tuple[Action, ...]:
         """What the response does with tools, in order."""
-        if self.write is None and self.edit is None and self.shell is None:
+        if self.write is None and self.edit is None and self.shell is None and self.tool is None:
             return self.all
-        return (Action(write=self.write, edit=self.edit, shell=self.shell),)
+        return (Action(write=self.write, edit=self.edit, shell=self.shell, tool=self.tool),)
 
 
 class Script(Record):

@@ -41,6 +41,10 @@ def calls(action: Action, tools: Sequence[Tool]) -> list[Call]:
         return _write(action.write, tools)
     if action.edit is not None:
         return _edit(action.edit, tools)
+    if action.tool is not None:
+        if not _named((action.tool.name.lower(),), tools):
+            raise NoTool(f"no tool {action.tool.name}")
+        return [Call(action.tool.name, action.tool.arguments)]
     return [_shell(str(action.shell), tools)]
 
 
