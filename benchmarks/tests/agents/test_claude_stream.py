@@ -210,8 +210,8 @@ def test_a_subagents_work_has_a_beginning_an_end_and_a_mark() -> None:
         SubagentStart(call.call_id, "general-purpose", "Read the repository"),
         SubagentEnd(call.call_id, is_error=False),
     ]
-    assert [(e.name, e.subagent) for e in events if isinstance(e, ToolCall)] == [("Agent", False), ("Bash", True)]
-    assert [e.subagent for e in events if isinstance(e, ToolResult)] == [True, False]
+    assert [(e.name, e.subagent) for e in events if isinstance(e, ToolCall)] == [("Agent", ""), ("Bash", call.call_id)]
+    assert [e.subagent for e in events if isinstance(e, ToolResult)] == [call.call_id, ""]
 
 
 def test_a_compaction_is_seen() -> None:

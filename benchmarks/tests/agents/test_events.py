@@ -31,7 +31,7 @@ def tally_of(*events: Event) -> Tally:
     return tally
 
 
-def request(name: str, output: int, *, final: bool = False, subagent: bool = False) -> RequestUsage:
+def request(name: str, output: int, *, final: bool = False, subagent: str = "") -> RequestUsage:
     return RequestUsage(name, Usage(fresh_input=100, output=output), final, "m", subagent)
 
 
@@ -72,7 +72,7 @@ def test_a_last_word_without_a_total_leaves_the_sum() -> None:
 
 
 def test_turns_are_the_main_agents_responses() -> None:
-    events = (request("a", 1), request("b", 1, subagent=True), request("c", 1))
+    events = (request("a", 1), request("b", 1, subagent="call-1"), request("c", 1))
     assert tally_of(*events, End(DONE, turns=9)).turns == 2
     assert tally_of(End(DONE, turns=9)).turns == 9
     assert tally_of(End(DONE)).turns == 0

@@ -135,7 +135,7 @@ class ClaudeReader:
         event = mapping(line.get("event"))
         if event.get("type") == "message_start":
             self._shows_starts = True
-            request = _request(mapping(event.get("message")), subagent=bool(line.get("parent_tool_use_id")))
+            request = _request(mapping(event.get("message")), subagent=text(line.get("parent_tool_use_id")))
             self._open[request.message_id] = request
             yield request
         elif event.get("type") == "message_delta":
@@ -150,7 +150,7 @@ class ClaudeReader:
 
     def _assistant(self, line: dict[str, object]) -> Iterator[Event]:
         message = mapping(line.get("message"))
-        subagent = bool(line.get("parent_tool_use_id"))
+        subagent = text(line.get("parent_tool_use_id"))
         if message.get("model") != _SYNTHETIC:
             yield _request(message, subagent=subagent)
         for block in map(mapping, listing(message.get("content"))):
@@ -160,7 +160,7 @@ class ClaudeReader:
                 yield ToolCall(text(block.get("id")), text(block.get("name")), mapping(block.get("input")), subagent)
 
     def _user(self, line: dict[str, object]) -> Iterator[Event]:
-        subagent = bool(line.get("parent_tool_use_id"))
+        subagent = text(line.get("parent_tool_use_id"))
         for block in map(mapping, listing(mapping(line.get("message")).get("content"))):
             if block.get("type") != "tool_result":
                 continue
@@ -210,7 +210,7 @@ class ClaudeReader:
         return Outcome.of(OutcomeKind.COMPLETED)
 
 
-def _request(message: dict[str, object], *, subagent: bool) -> RequestUsage:
+def _request(message: dict[str, object], *, subagent: str) -> RequestUsage:
     # Until the final count arrives, the one output token of the snapshot is the least that is certain.
     usage = _disjoint(mapping(message.get("usage")))
     return RequestUsage(text(message.get("id")), usage, False, text(message.get("model")) or None, subagent)
@@ -252,9 +252,8 @@ def _rest(total: Usage, part: Usage) -> Usage:
 
 def _last_response(call_id: str, result: dict[str, object]) -> Iterator[RequestUsage]:
     if usage := mapping(result.get("usage")):
-        yield RequestUsage(
-            f"last of {call_id}", _disjoint(usage), True, text(result.get("resolvedModel")) or None, True
-        )
+        model = text(result.get("resolvedModel")) or None
+        yield RequestUsage(f"last of {call_id}", _disjoint(usage), True, model, subagent=call_id)
 
 
 def _said(content: object) -> str:

@@ -19,13 +19,16 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class RequestUsage:
-    """Tokens of one API response, in disjoint buckets. A later one of the same id replaces the earlier."""
+    """Tokens of one API response, in disjoint buckets. A later one of the same id replaces the earlier.
+
+    ``subagent``, here and below, is the id of the tool call that a subagent works for; empty: it is the main agent.
+    """
 
     message_id: str
     usage: Usage
     final: bool
     model: str | None = None
-    subagent: bool = False
+    subagent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Text:
     """Something the agent said."""
 
     text: str
-    subagent: bool = False
+    subagent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class ToolCall:
     call_id: str
     name: str
     arguments: dict[str, object]
-    subagent: bool = False
+    subagent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class ToolResult:
     text: str
     is_error: bool
     exit_code: int | None = None
-    subagent: bool = False
+    subagent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
