@@ -132,20 +132,20 @@ class PiReader:
         call_id, result = text(line.get("toolCallId")), mapping(line.get("result"))
         if line.get("toolName") == _SUBAGENT_TOOL:
             for subagent in map(mapping, listing(mapping(result.get("details")).get("results"))):
-                yield from self._subagent_request(subagent)
+                yield from self._subagent_request(call_id, subagent)
                 yield SubagentEnd(call_id, bool(subagent.get("exitCode") or subagent.get("aborted")))
         parts = [text(mapping(part).get("text")) for part in listing(result.get("content"))]
         exit_code = mapping(result.get("structuredContent")).get("exit_code")
         code = exit_code if isinstance(exit_code, int) else None
         yield ToolResult(call_id, "\n".join(parts), bool(line.get("isError")), code)
 
-    def _subagent_request(self, subagent: dict[str, object]) -> Iterator[Event]:
+    def _subagent_request(self, call_id: str, subagent: dict[str, object]) -> Iterator[Event]:
         usage = _disjoint(mapping(subagent.get("usage")))
         if usage.total:
             self._subagents += 1
             self._total += usage
             model = text(subagent.get("resolvedModelIdentity")).partition("/")[2] or None
-            yield RequestUsage(f"subagent-{self._subagents}", usage, True, model, subagent=True)
+            yield RequestUsage(f"subagent-{self._subagents}", usage, True, model, subagent=call_id)
         elif subagent.get("requests"):
             self._untold += 1
 
