@@ -22,8 +22,11 @@ test: setup ## run the whole test suite
 test-quick: setup ## run the tests that start no agent and download nothing
 	@cd benchmarks && $(BIN)/pytest -n $(PYTEST_WORKERS) -m "not slow"
 
+perf: setup ## measure what the parts cost that every trial pays for (minutes; wants a quiet machine)
+	@cd benchmarks && $(BIN)/python perf
+
 lint: setup ## check style and layout
-	@cd benchmarks && $(BIN)/ruff check src tests scripts && $(BIN)/ruff format --check src tests scripts
+	@cd benchmarks && $(BIN)/ruff check src tests scripts perf && $(BIN)/ruff format --check src tests scripts perf
 
 types: setup ## check types
 	@cd benchmarks && $(BIN)/mypy

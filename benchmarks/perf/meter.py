@@ -1,0 +1,228 @@
+"""What the meter costs: the same requests with and without it, and a long response through it.
+
+Endpoint, meter and agent each run in a process of their own. Runs without and with the meter take turns.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import httpx
+from figures import Figure, difference, percentage
+from processes import forget_peak, peak_megabytes, processor_seconds, running
+from pydantic import SecretStr
+
+from swetrials.agents.install import find
+from swetrials.agents.packages import PACKAGES
+from swetrials.store.project import find_project
+from swetrials.store.redaction import Redactor
+from swetrials.wire.meter import metered
+from swetrials.wire.rehearsal import Scenario, rehearse
+from swetrials.wire.route import Route
+from swetrials.wire.sse import frame
+
+REQUESTS = 200
+ROUNDS = 5
+TURNS = 40
+"""Of one run of the agent: five runs make 200 requests."""
+
+AGENT_ROUNDS = 15
+LONG_BYTES = 100_000_000
+MOST_ADDED_MS = 5.0
+MOST_ADDED_PERCENT = 2.0
+MOST_ADDED_MEGABYTES = 16.0
+
+KEY = "key-of-the-measurement"
+STEP = {
+    "say": "I look at the code around the change before I go on, and I say in a few words what I see there. " * 4,
+    "shell": "cat code.py",
+}
+SCENARIO = Scenario.model_validate(
+    {
+        "schema_version": "1.0",
+        "name": "meter",
+        "scripts": [{"when": "task_id: meter", "steps": [STEP] * TURNS + [{"say": "Done."}]}],
+    }
+)
+BODY = {
+    "model": "m",
+    "max_tokens": 1000,
+    "stream": True,
+    "system": "You are an agent. " * 3000,
+    "messages": [{"role": "user", "content": "task_id: meter"}],
+}
+"""About as long as Claude Code's first request."""
+
+Tell = Callable[[str], None]
+
+
+def measure() -> list[Figure]:
+    """Return the figures of the meter."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(serve_rehearsal) as (endpoint, model),
+        running(serve_meter, endpoint, f"{folder}/requests.jsonl") as (through, meter),
+    ):
+        figures = [
+            *bare_requests(endpoint, through, meter),
+            *agent_runs(endpoint, through, lambda: processor_seconds(model) + processor_seconds(meter)),
+        ]
+    return [*figures, *long_response()]
+
+
+def bare_requests(endpoint: str, through: str, process: Any) -> Iterator[Figure]:  # noqa: ANN401  psutil's own
+    """Measure single requests of a client that does nothing else."""
+    without, with_it = list[list[float]](), list[list[float]]()
+    ask(endpoint, 20)
+    ask(through, 20)
+    before = processor_seconds(process)
+    for _ in range(ROUNDS):
+        without.append(ask(endpoint, REQUESTS))
+        with_it.append(ask(through, REQUESTS))
+    used = (processor_seconds(process) - before) / (ROUNDS * REQUESTS)
+    yield difference("one request, bare client", "ms", [*chain(*without)], [*chain(*with_it)], MOST_ADDED_MS)
+    seconds = [[sum(milliseconds) / 1000 for milliseconds in rounds] for rounds in (without, with_it)]
+    yield percentage(f"{REQUESTS} requests, bare client", "s", seconds[0], seconds[1], limit=None)
+    yield Figure("processor time a request", "ms", None, used * 1000, used * 1000, "ms")
+
+
+def ask(base_url: str, times: int) -> list[float]:
+    """Return how many milliseconds each of some requests took, one after the other."""
+    took = []
+    with httpx.Client(base_url=base_url, headers={"x-api-key": KEY}, trust_env=False) as http:
+        for _ in range(times):
+            started = time.perf_counter()
+            response = http.post("/v1/messages", json=BODY)
+            took.append((time.perf_counter() - started) * 1000)
+            response.raise_for_status()
+    return took
+
+
+def agent_runs(endpoint: str, through: str, servers_used: Callable[[], float]) -> Iterator[Figure]:
+    """Measure runs of the real Claude Code, each of ``TURNS`` turns without any thinking time."""
+    installed = find(PACKAGES["claude"], find_project().tools)
+    if installed is None:
+        raise SystemExit("Claude Code is not installed: make setup")
+
+    def run(url: str) -> tuple[float, float]:
+        used = servers_used() + _children_used()
+        wall = drive(installed.binary, url)
+        return wall, servers_used() + _children_used() - used
+
+    run(endpoint)
+    without, with_it = list[tuple[float, float]](), list[tuple[float, float]]()
+    for number in range(AGENT_ROUNDS):
+        # The order changes, so that whatever drifts on the machine is in both.
+        for url, runs in [(endpoint, without), (through, with_it)][:: 1 if number % 2 else -1]:
+            runs.append(run(url))
+    what = f"Claude Code, {TURNS + 1} requests"
+    (walls, used), (walls_with_it, used_with_it) = zip(*without, strict=True), zip(*with_it, strict=True)
+    yield percentage(what, "s", walls, walls_with_it, MOST_ADDED_PERCENT)
+    yield percentage(f"processor time of all, {what}", "s", used, used_with_it, limit=None)
+
+
+def _children_used() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+def drive(binary: Path, base_url: str) -> float:
+    """Return how many seconds one run of the agent took."""
+    with tempfile.TemporaryDirectory() as home:
+        Path(home, "code.py").write_text("def f() -> int:\n    return 1\n" * 40)
+        argv = [str(binary), "-p", "task_id: meter", "--output-format", "stream-json", "--verbose", "--model", "m"]
+        argv += ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": home,
+            "TMPDIR": home,
+            "ANTHROPIC_BASE_URL": base_url,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+        started = time.perf_counter()
+        done = subprocess.run(
+            argv, cwd=home, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True
+        )
+        wall = time.perf_counter() - started
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["num_turns"] == TURNS + 1, result
+    return wall
+
+
+def long_response() -> Iterator[Figure]:
+    """Measure a stream of ``LONG_BYTES``: its time, and what memory the meter needs for it."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(serve_long_stream) as (endpoint, _),
+        running(serve_meter, endpoint, f"{folder}/requests.jsonl") as (through, process),
+    ):
+        without = [read_all(endpoint) for _ in range(3)]
+        read_all(through, at_most=1_000_000)
+        forget_peak(process)
+        held = peak_megabytes(process)
+        with_it = [read_all(through) for _ in range(3)]
+        peak = peak_megabytes(process)
+    what = f"a stream of {LONG_BYTES // 1_000_000} MB"
+    yield percentage(what, "s", without, with_it, limit=None)
+    yield Figure(f"peak memory, {what}", "MB", held, peak, peak - held, "MB", MOST_ADDED_MEGABYTES)
+
+
+def read_all(base_url: str, at_most: int | None = None) -> float:
+    """Return how many seconds it took to read a response, or its beginning."""
+    started, got = time.perf_counter(), 0
+    with httpx.stream("POST", f"{base_url}/v1/messages", json=BODY, trust_env=False, timeout=60) as response:
+        for piece in response.iter_raw():
+            got += len(piece)
+            if at_most is not None and got > at_most:
+                return time.perf_counter() - started
+    assert got >= LONG_BYTES, got
+    return time.perf_counter() - started
+
+
+async def serve_rehearsal(tell: Tell) -> None:
+    """Serve the scenario."""
+    async with rehearse(SCENARIO) as server:
+        tell(server.base_url)
+        await asyncio.Event().wait()
+
+
+async def serve_meter(tell: Tell, endpoint: str, log: str) -> None:
+    """Stand before an endpoint."""
+    route = Route(frozenset({"anthropic"}), endpoint, SecretStr(KEY), "m")
+    async with metered(route, Path(log), Redactor()) as meter:
+        tell(meter.route.base_url)
+        await asyncio.Event().wait()
+
+
+async def serve_long_stream(tell: Tell) -> None:
+    """Answer every request with the same long stream of Anthropic's events."""
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "word " * 40}}
+    event = frame(delta, "content_block_delta")
+    piece = event * (65_536 // len(event))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(head.lower().split(b"content-length:")[1].split()[0]))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+        try:
+            for _ in range(LONG_BYTES // len(piece) + 1):
+                writer.write(piece)
+                await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    tell(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    await server.serve_forever()
