@@ -8,16 +8,19 @@ from swetrials.records.base import Record
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Dataset
 from swetrials.records.evaluation import Evaluation
-from swetrials.records.metrics import Metrics
+from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.records.summary import RunSummary
+from swetrials.records.trajectory import Trajectory
 from swetrials.store.files import write_atomically
 
 RECORDS: dict[str, type[Record]] = {
     "dataset": Dataset,
     "runner-config": RunnerConfig,
     "metrics": Metrics,
+    "attempt": AttemptRecord,
     "evaluation": Evaluation,
     "run-summary": RunSummary,
+    "trajectory": Trajectory,
 }
 
 
