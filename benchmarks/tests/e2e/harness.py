@@ -13,10 +13,12 @@ import pytest
 from swetrials.agents.install import find
 from swetrials.agents.packages import PACKAGES
 from swetrials.records.metrics import Metrics
+from swetrials.records.usage import Usage, UsageReport
 from swetrials.store.project import find_project
 from swetrials.store.results import TrialFolder, trial_folders
 
 BENCHMARKS = Path(__file__).parents[2]
+_PROGRAM = str(Path(sys.executable).with_name("swetrials"))
 QUICKSTART = BENCHMARKS / "dataset" / "quickstart.yaml"
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
@@ -65,16 +67,23 @@ class Workplace:
         command, *rest = map(str, arguments)
         folders = ["--output-dir", str(self.results), "--clone-dir", str(self.work)]
         return [
-            str(Path(sys.executable).with_name("swetrials")),
+            _PROGRAM,
             command,
             *rest,
             *(folders if command != "judge" else []),
         ]
 
     def run(self, *arguments: str | Path, timeout_seconds: float = 120) -> subprocess.CompletedProcess[str]:
-        """Run ``swetrials`` to its end."""
+        """Run ``swetrials`` to its end, with this place's folders."""
+        return self._to_its_end(self.words(*arguments), timeout_seconds)
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of ``swetrials`` that takes no folders."""
+        return self._to_its_end([_PROGRAM, *arguments], timeout_seconds=60)
+
+    def _to_its_end(self, words: list[str], timeout_seconds: float) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.words(*arguments),
+            words,
             cwd=BENCHMARKS,
             env=self.environ(),
             stdin=subprocess.DEVNULL,
@@ -91,6 +100,17 @@ class Workplace:
     def records(self) -> dict[str, Metrics]:
         """Return every record of the results tree by the name of its folder."""
         return {folder.path.name: folder.metrics() for folder in trial_folders(self.results)}
+
+
+def check_witness(report: UsageReport | None, truth: Usage) -> None:
+    """A whole report knows all four buckets, and nothing that is not so.
+
+    How much of the output was reasoning, and how long cache writes are kept, not every dialect tells.
+    """
+    assert report is not None and report.completeness == "complete"
+    told = report.usage.model_dump(exclude_none=True)
+    assert {"fresh_input", "cache_read", "cache_write", "output"} <= set(told)
+    assert told == {name: getattr(truth, name) for name in told}
 
 
 def alive_with_mark(*attempt_ids: str) -> list[psutil.Process]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from e2e.harness import QUICKSTART, Workplace, needs_agent
+from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
 from providers.fake_aws import GOOD_KEY, fake_aws
+from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
 from swetrials.store.documents import load_document
@@ -61,10 +62,11 @@ def arguments(server: RehearsalServer, *more: str) -> list[str]:
 
 
 @each_way
-def test_what_is_reported_is_what_was_served(tmp_path: pathlib.Path, way: Way) -> None:
+@pytest.mark.parametrize("metered", [True, False], ids=["metered", "no meter"])
+def test_what_is_reported_is_what_was_served(tmp_path: pathlib.Path, way: Way, metered: bool) -> None:
     with bedrock(way) as (server, environment):
         place = Workplace(tmp_path, environment)
-        done = place.run(*arguments(server))
+        done = place.run(*arguments(server, *([] if metered else ["--no-meter"])))
         assert done.returncode == 0, done.stdout + done.stderr
         requests = server.requests
     records = place.records()
@@ -75,20 +77,35 @@ def test_what_is_reported_is_what_was_served(tmp_path: pathlib.Path, way: Way) -
     }
     for name, record in records.items():
         served = Usage.sum(request.usage for request in requests if request.script == f"task_id: {name}")
-        reported = record.usage.reported
-        assert reported is not None and reported.completeness == "complete"
-        assert reported.usage.model_copy(update={"reasoning": 0}) == served
+        check_witness(record.usage.reported, served)
         assert served.cache_read and served.cache_write and served.fresh_input and served.output
+        written = record.usage.headline.usage
+        assert (written.cache_write_5m, written.cache_write_1h) == (served.cache_write, 0)
+        assert [finding for finding in record.findings if finding.severity != "info"] == []
+        check_metered(record, served if metered else None)
         assert (record.provider, record.model, record.model_slug) == ("bedrock", MODEL, "claude-opus-5")
-    check_probes(server, way)
+    check_probes(server, looks_around=way.looks_around and not metered)
     check_secrets(place)
 
 
-def check_probes(server: RehearsalServer, way: Way) -> None:
-    """The CLI's calls for one token go to models that nobody asked for, and are no part of any figure."""
+def check_metered(record: Metrics, served: Usage | None) -> None:
+    """What the meter saw is what was served, and the headline is taken from it."""
+    usage = record.usage
+    if served is None:
+        assert (usage.source, usage.headline, usage.metered) == ("reported", usage.reported, None)
+    else:
+        assert (usage.source, usage.headline) == ("metered", usage.metered)
+        check_witness(usage.metered, served)
+
+
+def check_probes(server: RehearsalServer, *, looks_around: bool) -> None:
+    """The CLI's calls for one token go to models that nobody asked for, and are no part of any figure.
+
+    Behind the meter it has no credentials, and does not look around.
+    """
     probes = [request for request in server.requests if request.probe]
     turns = [request for request in server.requests if not request.probe]
-    assert bool(probes) is way.looks_around
+    assert bool(probes) is looks_around
     assert all(request.script is None and request.usage.output == 1 for request in probes)
     assert {request.model for request in turns} == {"us.anthropic.claude-opus-5"}
     assert "us.anthropic.claude-opus-5" not in {request.model for request in probes}

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from e2e.harness import QUICKSTART, Workplace, needs_agent
+from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
 from swetrials.agents.codex import endpoint_config, exec_argv
 from swetrials.agents.install import find as find_agent
 from swetrials.agents.packages import PACKAGES
@@ -112,9 +112,11 @@ def test_claude_code_does_its_task_and_the_figures_survive(stage: Stage, tmp_pat
     assert record.usage.reported is not None
     assert record.usage.reported.usage == served.usage
     assert record.usage.reported.requests == served.requests
+    assert record.usage.source == "metered"
+    check_witness(record.usage.metered, served.usage)
     assert served.usage.cache_read and served.usage.output
     if kind == "anthropic":
-        assert served.usage.cache_write == served.usage.cache_write_5m
+        assert served.usage.cache_write == record.usage.headline.usage.cache_write_5m
         assert served.usage.cache_write
     assert record.findings == ()
 

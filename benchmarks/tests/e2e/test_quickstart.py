@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from e2e.harness import QUICKSTART, Workplace, needs_agent
+from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.summary import RunSummary
@@ -47,10 +47,11 @@ def test_three_endings(place: Workplace) -> None:
 
 def test_tokens_agree_to_the_token_in_disjoint_buckets(place: Workplace) -> None:
     for record in place.records().values():
-        reported, served = record.usage.reported, record.usage.served
-        assert reported is not None
-        assert served is not None
-        assert reported == served
+        told = record.usage
+        assert told.served is not None
+        assert told.reported == told.served
+        check_witness(told.metered, told.served.usage)
+        assert (told.source, told.headline) == ("metered", told.metered)
         usage = record.usage.headline.usage
         assert record.usage.headline.completeness == "complete"
         assert (record.input_tokens, record.output_tokens) == (usage.fresh_input, usage.output)

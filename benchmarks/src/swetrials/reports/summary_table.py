@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from swetrials.records.cost import Cost
 from swetrials.records.summary import RunSummary, SummaryTask
 from swetrials.reports import figures
 
@@ -60,12 +61,18 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
         ("score, all trials", every_score),
         ("tests passed", f"{summary.tests_passed} of {summary.tests_run}"),
         ("tokens", f"{figures.total_tokens(summary.usage)} = {parts}"),
-        ("cost", figures.dollars(summary.cost)),
+        ("cost", _cost(summary.cost)),
         ("time in agents", figures.seconds(summary.latency_seconds)),
     ]
     if summary.infrastructure_failures:
         lines.append(("infrastructure failures", _listed(summary.infrastructure_failures)))
     return lines
+
+
+def _cost(cost: Cost) -> str:
+    """Return a sum in words, with where its prices are from and what is missing."""
+    amount = figures.dollars(cost).replace(">= ", "at least ")
+    return "; ".join(part for part in (amount, cost.source, cost.note) if part)
 
 
 def title(summary: RunSummary) -> str:
