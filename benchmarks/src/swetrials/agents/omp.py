@@ -17,6 +17,7 @@ Facts it rests on (omp 18.2.3):
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -26,9 +27,9 @@ from swetrials.agents.base import Job, Launch, StreamReader
 from swetrials.agents.install import Package
 from swetrials.agents.packages import PACKAGES
 from swetrials.agents.pi_models import PROVIDER, key_environment, provider_description, spoken
-from swetrials.agents.pi_stream import PiReader
+from swetrials.agents.pi_stream import PiReader, is_of_pi
 from swetrials.agents.skill_prompt import prompt_with_skill
-from swetrials.agents.user_settings import read_settings
+from swetrials.agents.user_settings import read_settings, with_pinned
 from swetrials.agents.window import Window
 from swetrials.wire.route import Dialect
 
@@ -52,6 +53,8 @@ _ROLES = ("default", "smol", "slow", "vision", "plan", "commit", "tiny", "task",
 _TRIES_IN_A_GO = 11
 # It sends a failing request eleven times before it says a word, and does that again for each retry of its own.
 
+_KEPT_TOKENS, _KEPT_SHARE = 20_000, 4
+
 
 class Omp:
     """Drives omp."""
@@ -64,6 +67,10 @@ class Omp:
     def reader(self) -> StreamReader:
         """Return a fresh reader for one ``--mode json`` stream."""
         return PiReader()
+
+    def recognises(self, line: Mapping[str, object]) -> bool:
+        """Say whether an object is of such a stream."""
+        return is_of_pi(line, fork=True)
 
     def check_settings(self, path: Path) -> None:
         """Look at a user's extra settings: one YAML mapping as omp's ``config.yml`` takes it.
@@ -101,21 +108,28 @@ def _argv(bun: Path, job: Job, settings: Path) -> tuple[str, ...]:
 def _settings(job: Job) -> dict[str, object]:
     config = job.config
     settings = read_settings(Path(config.settings_file), _yaml) if config.settings_file else {}
-    window = Window.of(job.route, config)
-    goes = max(1, (config.max_retries + 1) // _TRIES_IN_A_GO)
-    threshold = {} if window is None else {"thresholdTokens": window.compact_at}
-    return {
-        **settings,
+    goes = max(1, (config.request_retries + 1) // _TRIES_IN_A_GO)
+    pinned: dict[str, dict[str, object]] = {
         "modelRoles": dict.fromkeys(_ROLES, f"{PROVIDER}/{job.route.model}"),
         "retry": {"enabled": goes > 1, "maxRetries": goes - 1, "modelFallback": False},
         # Names of subagents, made by a model that is asked in secret.
         "providers": {"tinyModel": "none"},
         # Summaries made ahead of need would be billed whether they are used or not.
-        "compaction": {"enabled": True, "asyncEnabled": False, **threshold},
+        "compaction": {"enabled": True, "asyncEnabled": False, **_window(job)},
         # A subagent that works in the background tells of its tokens nowhere.
         "async": {"enabled": False},
         "startup": {"checkUpdate": False, "setupWizard": False},
     }
+    return with_pinned(settings, pinned)
+
+
+def _window(job: Job) -> dict[str, object]:
+    window = Window.of(job.route, job.config)
+    if window is None:
+        return {}
+    # What it keeps word for word by default, 20,000 tokens, can be more than a small window has room for.
+    kept = min(_KEPT_TOKENS, window.compact_at // _KEPT_SHARE)
+    return {"thresholdTokens": window.compact_at, "keepRecentTokens": kept}
 
 
 def _yaml(text: str) -> object:

@@ -15,15 +15,16 @@ Facts it rests on (pi 0.74.2):
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from swetrials.agents.base import Job, Launch, StreamReader
 from swetrials.agents.install import Package
 from swetrials.agents.packages import PACKAGES
 from swetrials.agents.pi_models import PROVIDER, key_environment, provider_description, spoken
-from swetrials.agents.pi_stream import PiReader
+from swetrials.agents.pi_stream import PiReader, is_of_pi
 from swetrials.agents.skill_prompt import prompt_with_skill
-from swetrials.agents.user_settings import read_settings
+from swetrials.agents.user_settings import read_settings, with_pinned
 from swetrials.wire.route import Dialect
 
 _PREFERRED: tuple[Dialect, ...] = ("anthropic", "openai-chat", "openai-responses")
@@ -46,6 +47,10 @@ class Pi:
     def reader(self) -> StreamReader:
         """Return a fresh reader for one ``--mode json`` stream."""
         return PiReader()
+
+    def recognises(self, line: Mapping[str, object]) -> bool:
+        """Say whether an object is of such a stream."""
+        return is_of_pi(line, fork=False)
 
     def check_settings(self, path: Path) -> None:
         """Look at a user's extra settings: a JSON object as pi's ``settings.json`` takes it.
@@ -76,16 +81,15 @@ def _argv(binary: Path, job: Job) -> tuple[str, ...]:
 def _settings(job: Job) -> dict[str, object]:
     config = job.config
     settings = read_settings(Path(config.settings_file), json.loads) if config.settings_file else {}
-    retries = config.max_retries
+    retries = config.request_retries
     # The retries of the library below are invisible: they are left to pi itself, which tells of each.
-    settings["retry"] = {
+    retry = {
         "enabled": retries > 0,
         "maxRetries": retries,
         "baseDelayMs": _RETRY_BASE_MS,
         "provider": {"maxRetries": 0},
     }
-    settings["compaction"] = {"enabled": False}
-    return settings
+    return with_pinned(settings, {"retry": retry, "compaction": {"enabled": False}})
 
 
 def _json(value: object) -> str:

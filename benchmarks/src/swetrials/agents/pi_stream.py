@@ -9,7 +9,8 @@ Facts it rests on (pi 0.74.2 and 1.6.0, omp 18.2.3):
   figure came: then nothing is known.
 - ``agent_start`` and ``agent_end`` come in pairs, one for each go: a retry and a compaction begin another.
   ``agent_end.messages`` holds that go alone. Only pi 1.6 says which end is the last (``agent_settled``): for
-  the others it is the one after which nothing more comes.
+  the others it is the one after which nothing more comes. What omp says of it (``isTerminal``) cannot be
+  relied on: it announces goes that never come.
 - The summary that a compaction asks the model for is in no message: its tokens are billed and untold.
 - A refusal is ``error``: omp tells it in ``stopDetails``; pi says "An unknown error occurred" for it on
   Anthropic Messages, and for nothing else, and names the finish reason ``content_filter`` on Chat Completions.
@@ -17,7 +18,7 @@ Facts it rests on (pi 0.74.2 and 1.6.0, omp 18.2.3):
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from swetrials.agents.events import (
     Compaction,
@@ -52,6 +53,17 @@ _PI_REFUSALS = {
 }
 
 
+def is_of_pi(line: Mapping[str, object], *, fork: bool) -> bool:
+    """Say whether an object is of a stream of pi's, or with ``fork`` of omp's.
+
+    The two differ in the user's message, which stands near the beginning: omp says in it whose it is.
+    """
+    message = mapping(line.get("message"))
+    if line.get("type") not in {"message_start", "message_end"} or message.get("role") != "user":
+        return False
+    return ("attribution" in message) is fork
+
+
 class PiReader:
     """One stream of pi or omp, turned into events."""
 
@@ -63,6 +75,7 @@ class PiReader:
         self._total = Usage()
         self._did_anything = False
         self._last: dict[str, object] = {}
+        self._compacting = ""
         self._over = False
 
     def feed(self, data: bytes) -> Iterator[Event]:
@@ -84,7 +97,7 @@ class PiReader:
             case "agent_start":
                 self._over = False
             case "agent_end":
-                self._over = line.get("isTerminal") is not False
+                self._over = True
             case "agent_settled":
                 self._over = False
                 return self._end()
@@ -97,6 +110,8 @@ class PiReader:
             case "auto_retry_start":
                 self._over = False
                 return [_retry(line)]
+            case "compaction_start" | "auto_compaction_start":
+                self._compacting = text(line.get("reason"))
             case "compaction_end" | "auto_compaction_end":
                 return self._compacted(line)
             case "notice":
@@ -153,7 +168,7 @@ class PiReader:
         result = mapping(line.get("result"))
         if result:
             self._untold += 1
-            yield Compaction(text(line.get("reason")), count(result.get("tokensBefore")))
+            yield Compaction(self._compacting, count(result.get("tokensBefore")))
         elif said := text(line.get("errorMessage")):
             yield Notice(f"the conversation was not compacted: {said}")
 

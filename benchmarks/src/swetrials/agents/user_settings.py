@@ -1,6 +1,6 @@
 """Reading a user's extra settings for an agent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 
@@ -21,3 +21,9 @@ def read_settings(path: Path, parse: Callable[[str], object]) -> dict[str, objec
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: expected one object of settings")
     return settings
+
+
+def with_pinned(settings: Mapping[str, object], pinned: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    """Return a user's settings with ours in their groups: ours win, the rest of each group stays the user's."""
+    groups = {name: group if isinstance(group := settings.get(name), dict) else {} for name in pinned}
+    return {**settings, **{name: {**groups[name], **ours} for name, ours in pinned.items()}}
