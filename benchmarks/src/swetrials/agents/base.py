@@ -66,6 +66,9 @@ class Agent(Protocol):
     def reader(self) -> StreamReader:
         """Return a fresh reader for one stream."""
 
+    def recognises(self, line: Mapping[str, object]) -> bool:
+        """Say whether an object of a stream is this agent's way of talking, and no other program's."""
+
     def check_settings(self, path: Path) -> None:
         """Look at a user's extra settings file.
 

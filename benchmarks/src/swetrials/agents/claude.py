@@ -1,6 +1,7 @@
 """Claude Code: ``claude -p`` with a private home, its route pinned by settings that win over the repository's."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from swetrials.agents.base import Job, Launch, StreamReader
@@ -49,6 +50,10 @@ class ClaudeCode:
     def reader(self) -> StreamReader:
         """Return a fresh reader for one ``stream-json`` stream."""
         return ClaudeReader()
+
+    def recognises(self, line: Mapping[str, object]) -> bool:
+        """Say whether an object is of such a stream."""
+        return "session_id" in line and line.get("type") in {"system", "assistant", "user", "stream_event", "result"}
 
     def check_settings(self, path: Path) -> None:
         """Look at a user's extra settings: a JSON object as Claude Code takes it.

@@ -178,16 +178,17 @@ def matrix(as_json: AsJson = False) -> None:
     _leave(checking.show_matrix(as_json=as_json))
 
 
-@app.command(epilog="Example: swetrials stream attempts/1/stream.jsonl --agent claude --json")
+@app.command(epilog="Example: swetrials stream attempts/1/stream.jsonl --follow")
 def stream(
-    file: Annotated[Path, typer.Argument(help="A recorded agent stream.")],
-    agent: Annotated[str, typer.Option(help="The agent that printed it.")] = "claude",
+    file: Annotated[Path, typer.Argument(help="A recorded or growing agent stream.")],
+    agent: Annotated[str | None, typer.Option(help="The agent that printed it; default: told from the file.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until the agent's end, or Ctrl-C.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read a recorded agent stream: what it did, and what it comes to."""
+    """Read an agent's stream: what it did, and what it comes to."""
     from swetrials.cli import streams
 
-    _leave(streams.show(file, agent, as_json=as_json))
+    _leave(streams.show(file, agent, follow=follow, as_json=as_json))
 
 
 @app.command(epilog="Example: swetrials rehearse dataset/quickstart/scenario.yaml --port 8765")

@@ -1,81 +1,146 @@
-"""``stream``: a recorded agent stream as a readable trace, or as figures."""
+"""``stream``: a recorded or growing agent stream as a readable trace, or as figures."""
 
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import orjson
 
 from swetrials.agents import AGENTS
-from swetrials.agents.events import End, Event, PermissionDenied, Retry, Session, Tally, Text, ToolCall, ToolResult
+from swetrials.agents.base import Agent, StreamReader
+from swetrials.agents.events import Event, Tally
+from swetrials.agents.recognising import Recogniser
 from swetrials.pipeline.workbench import UsageError
+from swetrials.records.metrics import Finding
 from swetrials.reports import figures
+from swetrials.reports.trace import trace_line
+from swetrials.trials.plausibility import output_doubts
 
 _CHUNK_BYTES = 1 << 20
-_WIDTH = 160
+_PAUSE_SECONDS = 0.2
 
 
-def show(file: Path, agent: str, *, as_json: bool) -> int:
-    """Read a stream to its end and print its trace, or with ``as_json`` what it comes to."""
-    if agent not in AGENTS:
+def show(file: Path, agent: str | None, *, follow: bool, as_json: bool) -> int:
+    """Read a stream and print its trace, or with ``as_json`` what it comes to.
+
+    Args:
+        file: the stream.
+        agent: who printed it; by default it is told from the stream.
+        follow: go on when the file grows, until the agent's own end or Ctrl-C.
+        as_json: print figures in place of the trace.
+
+    Raises:
+        UsageError: the file cannot be read, the agent is unknown, or nothing in the file is of it.
+    """
+    if agent is not None and agent not in AGENTS:
         raise UsageError(f"--agent: {agent!r} is not one of {', '.join(AGENTS)}")
-    reader, tally = AGENTS[agent].reader(), Tally()
-    known = 0
-
-    def take(events: list[Event]) -> None:
-        nonlocal known
-        known += len(events)
-        tally.add(events)
-        if not as_json:
-            for line in filter(None, map(_line, events)):
-                print(line)
-
+    watcher = _Watcher(file, AGENTS[agent] if agent is not None else None, quiet=as_json)
     try:
         with file.open("rb") as stream:
-            while data := stream.read(_CHUNK_BYTES):
-                take(list(reader.feed(data)))
+            for data in _growing(stream, watcher.tally) if follow else _whole(stream):
+                watcher.take(data)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror or error}") from None
-    take(list(reader.finish()))
-    if not known and file.stat().st_size:
-        raise UsageError(f"{file}: nothing in it is an event of {agent}; is it a recorded stream of that agent?")
-    print(orjson.dumps(_figures(tally), option=orjson.OPT_INDENT_2).decode() if as_json else _closing(tally))
+    except KeyboardInterrupt:
+        if not follow:
+            raise
+    name = watcher.finish()
+    if as_json:
+        print(orjson.dumps(_figures(name, watcher.tally), option=orjson.OPT_INDENT_2).decode())
+    else:
+        _close(watcher.tally)
     return 0
 
 
-def _line(event: Event) -> str:
-    match event:
-        case Session():
-            return f"session {event.session_id} · {event.model} · agent {event.agent_version}"
-        case Text():
-            return f"  {_short(event.text)}"
-        case ToolCall():
-            return f"> {event.name} {_short(orjson.dumps(event.arguments).decode())}"
-        case ToolResult():
-            return f"{'! ' if event.is_error else '< '}{_short(event.text)}"
-        case Retry():
-            return f"~ retry {event.attempt} in {figures.seconds(event.delay_seconds)}: {event.reason} ({event.status})"
-        case PermissionDenied():
-            return f"x {event.tool} refused: {event.reason}"
-        case End():
-            return f"end: {event.outcome.kind} {_short(event.text)}"
-        case _:
-            return ""
+def _whole(stream: BinaryIO) -> Iterator[bytes]:
+    while data := stream.read(_CHUNK_BYTES):
+        yield data
 
 
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _WIDTH else f"{flat[:_WIDTH]} ... ({len(flat)} characters)"
+def _growing(stream: BinaryIO, tally: Tally) -> Iterator[bytes]:
+    """Yield what is in a file and what is added to it, until the agent has had its last word."""
+    while True:
+        if data := stream.read(_CHUNK_BYTES):
+            yield data
+        elif tally.end is not None:
+            return
+        else:
+            time.sleep(_PAUSE_SECONDS)
 
 
-def _closing(tally: Tally) -> str:
-    usage = tally.usage
+class _Watcher:
+    """Finds out whose stream it is, keeps the tally, and prints the trace unless it is to be quiet."""
+
+    def __init__(self, file: Path, agent: Agent | None, *, quiet: bool) -> None:
+        self.tally = Tally()
+        self._file = file
+        self._agent = agent
+        self._reader: StreamReader | None = agent.reader() if agent else None
+        self._recogniser = Recogniser(AGENTS)
+        self._preface: list[bytes] = []
+        self._quiet = quiet
+        self._events = 0
+
+    def take(self, data: bytes) -> None:
+        if self._reader is not None:
+            self._show(self._reader.feed(data))
+            return
+        self._preface.append(data)
+        self._begin(self._recogniser.feed(data))
+        if self._reader is None and self._recogniser.hopeless:
+            raise self._unknown()
+
+    def finish(self) -> str:
+        """Show what the last line still holds, and return the agent's name."""
+        if self._reader is None and self._preface:
+            self._begin(self._recogniser.finish())
+        if self._agent is None or self._reader is None:
+            raise self._unknown()
+        self._show(self._reader.finish())
+        if not self._events and self._file.stat().st_size:
+            raise UsageError(
+                f"{self._file}: nothing in it is an event of {self._agent.name}; is it a recorded stream of that agent?"
+            )
+        return self._agent.name
+
+    def _begin(self, agent: Agent | None) -> None:
+        if agent is not None:
+            self._agent, self._reader = agent, agent.reader()
+            self._show(self._reader.feed(b"".join(self._preface)))
+            self._preface.clear()
+
+    def _show(self, events: Iterable[Event]) -> None:
+        taken = list(events)
+        self._events += len(taken)
+        self.tally.add(taken)
+        if not self._quiet:
+            for line in filter(None, map(trace_line, taken)):
+                print(line, flush=True)
+
+    def _unknown(self) -> UsageError:
+        return UsageError(
+            f"{self._file}: nothing in it is an event of {', '.join(AGENTS)}; is it the recorded stream of an agent?"
+        )
+
+
+def _doubts(tally: Tally) -> list[Finding]:
+    return output_doubts("the agent reports", tally.usage, tally.turns)
+
+
+def _close(tally: Tally) -> None:
     outcome = tally.outcome
     blame = f", blame {outcome.blame}" if outcome.blame else ""
-    return f"{outcome.kind}{blame}: {tally.turns} turns, {figures.total_tokens(usage)} tokens {outcome.detail}".rstrip()
+    spent = f"{tally.turns} turns, {figures.total_tokens(tally.usage)} tokens"
+    print(f"{outcome.kind}{blame}: {spent} {outcome.detail}".rstrip())
+    for finding in _doubts(tally):
+        print(f"{finding.severity}: {finding.message} ({finding.code})")
 
 
-def _figures(tally: Tally) -> dict[str, object]:
-    report = tally.usage
+def _figures(agent: str, tally: Tally) -> dict[str, object]:
+    report, apart = tally.usage, tally.subagent_usage
     return {
+        "agent": agent,
         "usage": {**report.usage.model_dump(), "total": report.usage.total, "completeness": report.completeness},
         "outcome": tally.outcome.model_dump(mode="json"),
         "turns": tally.turns,
@@ -83,9 +148,13 @@ def _figures(tally: Tally) -> dict[str, object]:
         "tools": dict(tally.tools.most_common()),
         "retries": len(tally.retries),
         "waiting_seconds": round(tally.waiting_seconds, 3),
+        "compactions": tally.compactions,
+        "subagents": tally.subagents,
+        "subagent_usage": apart.model_dump() if apart is not None else None,
         "permission_denials": tally.permission_denials,
         "model": tally.model,
         "session_id": tally.session_id,
         "agent_version": tally.agent_version,
         "reported_cost_usd": tally.end.cost_usd if tally.end else None,
+        "findings": [finding.model_dump(mode="json") for finding in _doubts(tally)],
     }
