@@ -53,12 +53,12 @@ def test_the_words() -> None:
 
 
 def test_limits_are_handed_on_or_left_out() -> None:
-    given = options(launch(max_turns=7, max_budget_usd=2.5, allowed_tools=["Read", "Bash(git log:*)"]))
+    given = options(launch(max_turns=7, max_attempt_budget_usd=2.5, allowed_tools=["Read", "Bash(git log:*)"]))
     assert (given["--max-turns"], given["--max-budget-usd"]) == ("7", "2.5")
     assert given["--allowedTools"] == "Read,Bash(git log:*)"
     assert "--max-turns" not in options(launch(max_turns=None))
     assert "--allowedTools" not in options(launch(allowed_tools=[]))
-    assert launch(max_retries=0).environment["CLAUDE_CODE_MAX_RETRIES"] == "0"
+    assert launch(request_retries=0).environment["CLAUDE_CODE_MAX_RETRIES"] == "0"
 
 
 @pytest.mark.parametrize("prompt", ["--dangerously-skip-permissions", "---\nname: x\n---", "-p", "; touch x", "ä\n\nb"])

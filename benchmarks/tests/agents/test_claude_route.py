@@ -47,7 +47,7 @@ class Place:
     def launch(
         self, route: Route, keys: Mapping[str, object] | None = None, binary: Path = Path("/bin/claude")
     ) -> Launch:
-        config = RunnerConfig.model_validate({"model": route.model, "max_retries": 0, **(keys or {})})
+        config = RunnerConfig.model_validate({"model": route.model, "request_retries": 0, **(keys or {})})
         job = Job("task_id: x", None, route, self.checkout, self.home, self.temporary, self.artifacts, config)
         return ClaudeCode().launch(binary, job)
 

@@ -289,7 +289,7 @@ def test_a_finished_trial_of_another_run_is_neither_kept_nor_cleared_by_a_resume
     assert named in watcher.failed()["results"].detail
     assert folder.metrics_file.exists()
 
-    run(bench_of(yard), replace(QUICK, resume=True, yes=True), watcher)
+    run(bench_of(yard), replace(QUICK, resume=True, force=True), watcher)
     assert watcher.ran() == {"task-1"}
     assert (folder.path / "lld.md").read_text() == "# lld\n"
 

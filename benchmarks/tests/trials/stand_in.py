@@ -23,6 +23,8 @@ from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.redaction import Redactor
+from swetrials.trials.backoff import Backoff
+from swetrials.trials.budget import Budget
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.trial import Observer, run_trial
@@ -42,7 +44,10 @@ WHOLE = DESIGN + IMPLEMENTED + SAID
 
 
 class StandIn:
-    """An agent whose program is a shell script. It runs in the checkout, with ``ARTIFACTS`` and ``RECORDED`` set."""
+    """An agent whose program is a shell script.
+
+    It runs in the checkout, with ``ARTIFACTS``, ``RECORDED`` and ``ROUTE`` set.
+    """
 
     name = "stand-in"
     folder = "stand-in"
@@ -55,7 +60,7 @@ class StandIn:
 
     def launch(self, binary: Path, job: Job) -> Launch:
         script = next(script for text, script in self._scripts.items() if text in job.prompt)
-        environment = {"ARTIFACTS": str(job.artifacts), "RECORDED": str(RECORDED)}
+        environment = {"ARTIFACTS": str(job.artifacts), "RECORDED": str(RECORDED), "ROUTE": job.route.base_url}
         return Launch((str(binary), "-c", script), environment, {job.home / "prompt.txt": job.prompt})
 
     def reader(self) -> StreamReader:
@@ -117,6 +122,7 @@ class Yard:
         base = {
             "provider": "endpoint", "endpoint": "http://127.0.0.1:9", "model": "some-model", "api_key": SECRET,
             "output_dir": str(self.results), "dataset": str(self.file), "timeout_seconds": 30,
+            "order": "sequential", "max_retries": 0,
             "meter": False,  # the stand-in plays a recording and calls nobody
         }  # fmt: skip
         return RunnerConfig.model_validate({**base, **self.config, **changes})
@@ -131,6 +137,7 @@ class Yard:
             agent=plan.agent,
             installed=Installed(Path("/bin/sh"), "1.0", Path("/bin")),
             skill=plan.skill,
+            limits=plan.limits,
             provider=PROVIDERS[plan.config.provider],
             hosting=hosting,
             prices=PriceBook.load(None),
@@ -138,6 +145,8 @@ class Yard:
             work_root=self.work,
             sandbox=Sandbox(self.bwrap),
             redactor=Redactor([SECRET]),
+            backoff=Backoff(spread=lambda: 0.1),
+            budget=Budget(plan.config.max_budget_usd),
         )
 
     def run(

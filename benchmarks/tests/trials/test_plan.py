@@ -35,7 +35,8 @@ def skills(tmp_path: Path) -> Path:
 
 
 def plan(skills: Path, header: dict[str, object] | None = None, **config: Any) -> Plan:  # noqa: ANN401
-    settings = RunnerConfig.model_validate({"output_dir": "out", "model": "us.anthropic.some-model", **config})
+    base = {"output_dir": "out", "model": "us.anthropic.some-model", "order": "sequential"}
+    settings = RunnerConfig.model_validate({**base, **config})
     return plan_run(settings, dataset_at(skills.parent, **(header or {})), StandIn({}), skills)
 
 
@@ -57,11 +58,23 @@ def test_a_datasets_own_scope_holds_all_its_tasks(skills: Path) -> None:
     assert {trial.scope for trial in planned.trials} == {"mine"}
 
 
-def test_repeats_lie_beside_each_other_and_come_round_by_round(skills: Path) -> None:
+def test_repeats_lie_beside_each_other_and_come_task_by_task(skills: Path) -> None:
     planned = plan(skills, {"output_scope": "mine"}, repeats=2, tasks=["task-3", "task-1"])
-    assert labels(planned) == ["task-1", "task-3", "task-1--r2", "task-3--r2"]
-    assert [trial.repeat for trial in planned.trials] == [1, 1, 2, 2]
+    assert labels(planned) == ["task-1", "task-1--r2", "task-3", "task-3--r2"]
+    assert [trial.repeat for trial in planned.trials] == [1, 2, 1, 2]
     assert len({trial.folder.path.parent for trial in planned.trials}) == 1
+
+
+def test_interleaved_every_round_has_every_task_in_an_order_of_its_own(skills: Path) -> None:
+    planned = plan(skills, repeats=20, order="interleaved", seed=7)
+    rounds = [planned.trials[start : start + 3] for start in range(0, 60, 3)]
+    assert [{trial.repeat for trial in trials} for trials in rounds] == [{repeat} for repeat in range(1, 21)]
+    orders = {tuple(trial.task.id for trial in trials) for trials in rounds}
+    assert {frozenset(order) for order in orders} == {frozenset({"task-1", "task-2", "task-3"})}
+    assert len(orders) > 3
+    again = plan(skills, repeats=20, order="interleaved", seed=7, model="another-model")
+    assert labels(again) == labels(planned)
+    assert labels(plan(skills, repeats=20, order="interleaved", seed=8)) != labels(planned)
 
 
 @pytest.mark.parametrize(

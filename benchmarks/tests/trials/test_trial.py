@@ -7,8 +7,9 @@ import anyio
 import pytest
 
 from swetrials.providers.endpoint import Endpoint
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, Metrics
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.store.files import read_record
 from swetrials.trials import attempt
 from swetrials.trials.trial import Progress, run_trial
 from swetrials.workspace.patch import apply_patch
@@ -221,11 +222,100 @@ def test_topups_end_at_their_limit(yard: Yard) -> None:
     metrics = yard.run(DESIGN + SAID, max_topups=2)
     assert len(metrics.attempts) == 3
     assert metrics.outcome.detail == "missing: patch.diff, implementation.md"
-    assert yard.run(DESIGN + SAID, max_topups=0).attempts[-1].number == 1
+
+
+def test_topups_can_be_forbidden(yard: Yard) -> None:
+    assert len(yard.run(DESIGN + SAID, max_topups=0).attempts) == 1
 
 
 def test_without_the_design_there_is_no_topup(yard: Yard) -> None:
     assert len(yard.run(IMPLEMENTED + SAID, max_topups=3).attempts) == 1
+
+
+FAILS_WITH_500 = 'sed s/429/500/g "$RECORDED/err429.jsonl"'
+
+
+def once(yard: Yard, failing: str) -> str:
+    """Return the beginning of a script that fails in one way the first time it gets there."""
+    return f"if ! test -e {yard.root}/tried; then touch {yard.root}/tried; {failing}; exit; fi\n"
+
+
+@pytest.mark.parametrize(
+    ("failing", "kind"),
+    [
+        ('cat "$RECORDED/err429.jsonl"', OutcomeKind.RATE_LIMITED),
+        (FAILS_WITH_500, OutcomeKind.PROVIDER_ERROR),
+    ],
+)
+def test_a_failure_that_passes_is_tried_again_from_a_fresh_checkout(
+    yard: Yard, failing: str, kind: OutcomeKind
+) -> None:
+    spoilt = f'echo spoilt > greeting.txt; echo "# old" > "$ARTIFACTS/lld.md"; {failing}'
+    metrics = yard.run(once(yard, spoilt) + WHOLE, max_retries=2)
+    assert metrics.outcome.kind is OutcomeKind.COMPLETED
+    first, second = metrics.attempts
+    assert [first.reason, second.reason] == ["first", "retry"]
+    assert first.outcome.kind is kind
+    assert codes(metrics) == ["retried"]
+    assert "spoilt" not in yard.left("patch.diff").read_text()
+    assert yard.left("lld.md").read_text() == "# lld\n"
+    waited = second.time.queue_seconds or 0
+    assert (waited >= 0.2) == (kind is OutcomeKind.RATE_LIMITED)
+    assert (metrics.time.queue_seconds or 0) >= waited
+    assert metrics.num_turns == (first.num_turns or 0) + (second.num_turns or 0)
+    assert [read_record(yard.left(f"attempts/{n}/attempt.json"), AttemptRecord) for n in (1, 2)] == [first, second]
+
+
+def test_tries_end_at_their_limit(yard: Yard) -> None:
+    metrics = yard.run(FAILS_WITH_500, max_retries=2)
+    assert [attempt.reason for attempt in metrics.attempts] == ["first", "retry", "retry"]
+    assert metrics.outcome.kind is OutcomeKind.PROVIDER_ERROR
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'cat "$RECORDED/hangterm.jsonl"; sleep 60\n',
+        'sed s/429/401/g "$RECORDED/err429.jsonl"\n',
+        "exit 3\n",  # nobody counted its requests: it may well have worked for hours
+        SAID,
+    ],
+    ids=["timed-out", "auth", "crashed", "incomplete"],
+)
+def test_what_model_agent_or_user_answer_for_is_not_tried_again(yard: Yard, script: str) -> None:
+    assert len(yard.run(script, max_retries=3, timeout_seconds=1 if "sleep" in script else 30).attempts) == 1
+
+
+def test_an_agent_that_crashed_before_its_first_request_is_started_again(yard: Yard) -> None:
+    metrics = yard.run(once(yard, "exit 3") + WHOLE, max_retries=1, meter=True)
+    first, second = metrics.attempts
+    assert (first.outcome.kind, second.reason) == (OutcomeKind.AGENT_CRASHED, "retry")
+    assert first.requests is not None and first.requests.count == 0
+
+
+def test_a_topup_that_fails_is_repeated_as_one(yard: Yard) -> None:
+    topup = (
+        once(yard, FAILS_WITH_500)
+        + 'test "$(cat "$ARTIFACTS/lld.md")" = "# lld" && grep -q changed greeting.txt || exit 9\n'
+        'echo "# done" > "$ARTIFACTS/implementation.md"\n' + SAID
+    )
+    scripts = {"only: implementation.md": topup, "": DESIGN + "echo changed >> greeting.txt\n" + SAID}
+    metrics = yard.run(scripts, max_retries=1)
+    assert metrics.outcome.kind is OutcomeKind.COMPLETED, metrics.outcome.detail
+    assert [attempt.reason for attempt in metrics.attempts] == ["first", "topup", "retry"]
+    assert codes(metrics) == ["topped_up", "retried"]
+
+
+def test_between_two_attempts_the_record_holds_the_first(yard: Yard) -> None:
+    seen: list[Metrics] = []
+
+    def look(progress: Progress) -> None:
+        if progress.state == "working again" and not seen:
+            seen.append(progress.trial.folder.metrics())
+
+    yard.run(once(yard, FAILS_WITH_500) + WHOLE, observe=look, max_retries=1)
+    assert seen[0].outcome.kind is OutcomeKind.INTERRUPTED
+    assert [attempt.outcome.kind for attempt in seen[0].attempts] == [OutcomeKind.PROVIDER_ERROR]
 
 
 def test_a_ref_that_is_not_there(yard: Yard) -> None:

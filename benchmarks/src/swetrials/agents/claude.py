@@ -83,7 +83,7 @@ class ClaudeCode:
             "CLAUDE_CODE_TMPDIR": str(job.temporary),
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "CLAUDE_CODE_MAX_RETRIES": str(job.config.max_retries),
+            "CLAUDE_CODE_MAX_RETRIES": str(job.config.request_retries),
         }
         return Launch(self._argv(binary, job, settings), environment, files)
 
@@ -97,8 +97,8 @@ class ClaudeCode:
         argv += ["--add-dir", str(job.artifacts)]
         if config.max_turns is not None:
             argv += ["--max-turns", str(config.max_turns)]
-        if config.max_budget_usd is not None:
-            argv += ["--max-budget-usd", str(config.max_budget_usd)]
+        if config.max_attempt_budget_usd is not None:
+            argv += ["--max-budget-usd", str(config.max_attempt_budget_usd)]
         # A slash command is the documented way to a skill. "--" keeps any prompt from being read as an option.
         prompt = f"/{job.skill.name} {job.prompt}" if job.skill is not None else job.prompt
         return (*argv, "--", prompt)

@@ -30,6 +30,9 @@ app.add_typer(collect_app, name="collect")
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]
 Yes = Annotated[bool, typer.Option("--yes", help="Move earlier trials to .trash and start.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Keep finished trials, run the others.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="With --resume: run finished trials of which something else was asked again.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")]
 SkipProbe = Annotated[bool, typer.Option("--skip-probe", help="Make no test call before the first trial.")]
 Keep = Annotated[bool, typer.Option("--keep-checkouts", help="Keep checkouts and homes of the attempts.")]
@@ -60,7 +63,11 @@ def run(
     config: ConfigFile = None,
     yes: Yes = False,
     resume: Resume = False,
-    dry_run: DryRun = False,
+    force: Force = False,
+    dry_run: Force = Annotated[
+    bool, typer.Option("--force", help="With --resume: run finished trials of which something else was asked again.")
+]
+DryRun = False,
     skip_probe: SkipProbe = False,
     keep_checkouts: Keep = False,
 ) -> None:
@@ -68,7 +75,7 @@ def run(
     from swetrials.cli import running
     from swetrials.pipeline.benchmark import RunOptions
 
-    options = RunOptions(yes, resume, skip_probe, keep_checkouts)
+    options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
     _leave(running.dry_run(config, flags) if dry_run else running.run(config, flags, options))
 
 
@@ -81,7 +88,11 @@ def e2e(
     config: ConfigFile = None,
     yes: Yes = False,
     resume: Resume = False,
-    dry_run: DryRun = False,
+    force: Force = False,
+    dry_run: Force = Annotated[
+    bool, typer.Option("--force", help="With --resume: run finished trials of which something else was asked again.")
+]
+DryRun = False,
     skip_probe: SkipProbe = False,
     keep_checkouts: Keep = False,
     judge_provider: JudgeProvider = None,
@@ -96,7 +107,7 @@ def e2e(
 
     if dry_run:
         _leave(running.dry_run(config, flags))
-    options = RunOptions(yes, resume, skip_probe, keep_checkouts)
+    options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
     choice = JudgeChoice(judge_provider, judge_model, judge_reasoning_effort)
     _leave(running.end_to_end(config, flags, options, _names(judge), choice))
 

@@ -13,8 +13,9 @@ from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check, Hosting
 from swetrials.records.errors import KnownError
 from swetrials.records.metrics import Metrics
-from swetrials.store.results import TRASH, TrialFolder, move_to_trash
-from swetrials.trials.run import run_trials, standings
+from swetrials.store.results import TRASH, TrialFolder
+from swetrials.trials.schedule import run_trials
+from swetrials.trials.standing import Standing, standings
 from swetrials.trials.trial import Observer
 
 
@@ -47,6 +48,7 @@ class RunOptions:
 
     yes: bool = False
     resume: bool = False
+    force: bool = False
     skip_probe: bool = False
     keep_checkouts: bool = False
 
@@ -86,21 +88,15 @@ async def run_plan(
         UsageError: another run is writing to the same results.
     """
     with _only_run(bench.plan.scopes):
-        standing = standings(bench.plan)
-        stale = stale_check(standing, yes=options.yes, resume=options.resume)
-        await _preflight(bench, hosting, options, viewer, stale, more_checks)
+        standing = standings(bench.plan, bench.agent_version)
         kept = [s for s in standing if options.resume and s.finished]
         to_run = [s for s in standing if s not in kept]
-        in_the_way = [s for s in to_run if s.stale]
-        for earlier in in_the_way:
-            move_to_trash(earlier.folder, bench.plan.output)
-        if in_the_way:
-            viewer.say(f"  earlier trials moved to {bench.plan.output / TRASH}: {len(in_the_way)}")
+        await _preflight(bench, hosting, options, viewer, standing, more_checks)
+        if in_the_way := sum(s.stale for s in to_run):
+            viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
         viewer.expect(len(to_run))
         crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts)
-        made = await run_trials(
-            crew, bench.plan.dataset, [s.trial for s in to_run], bench.config.concurrency, viewer.progress
-        )
+        made = await run_trials(crew, bench.plan.dataset, to_run, bench.plan.output, viewer.progress)
     return RunResult(
         tuple(made),
         tuple(s.state for s in kept if isinstance(s.state, Metrics)),
@@ -113,7 +109,7 @@ async def _preflight(
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
-    stale: Check,
+    standing: Sequence[Standing],
     more_checks: Callable[[], Awaitable[Sequence[Check]]] | None,
 ) -> None:
     failed = False
@@ -131,7 +127,7 @@ async def _preflight(
         show(check)
     async for check in route_checks(bench.agent, hosting):
         show(check)
-    show(stale)
+    show(stale_check(standing, yes=options.yes, resume=options.resume, force=options.force))
     if options.skip_probe:
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:

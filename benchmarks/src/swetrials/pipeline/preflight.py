@@ -19,7 +19,7 @@ from swetrials.records.outcome import OutcomeKind
 from swetrials.store.project import Project
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
-from swetrials.trials.run import Standing
+from swetrials.trials.standing import Standing
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
 from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group
@@ -95,15 +95,23 @@ def _repository(bench: Workbench, repo: str, tasks: Sequence[Task]) -> Check:
     return Check("repository", "ok", f"{tasks[0].repo} at {', '.join(sorted(commits))}")
 
 
-def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool) -> Check:
-    """Say what the results folders hold already, and what will become of it."""
+def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool, force: bool) -> Check:
+    """Say what the results folders hold already, and what will become of it.
+
+    Args:
+        standings: what is on disk of each trial.
+        yes: earlier trials may be cleared, when nothing is resumed.
+        resume: what is finished stays.
+        force: resuming may clear finished trials of which something else was asked.
+    """
     stale = [s for s in standings if s.stale]
     if not stale:
         return Check("results", "ok", "no earlier trials in the way")
-    foreign = [f"{s.trial.label} (another {s.differs})" for s in stale if s.foreign]
-    if resume and foreign and not yes:
-        detail = f"finished trials of another run in the way: {_listed(foreign)}"
-        return Check("results", "failed", detail, "--resume --yes to move them to .trash, or another --output-dir")
+    foreign = [f"{s.trial.label} (another {', '.join(s.differs)})" for s in stale if s.foreign]
+    if resume and foreign and not force:
+        detail = f"finished trials of which something else was asked: {_listed(foreign)}"
+        mend = "--resume --force to run them again (the old ones move to .trash), or another --output-dir"
+        return Check("results", "failed", detail, mend)
     if resume:
         finished = sum(s.finished for s in stale)
         return Check("results", "ok", f"resuming: {finished} finished trials stay, {len(standings) - finished} to run")
@@ -165,7 +173,7 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
 
 
 async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, tally: Tally, stderr: Path) -> Ended:
-    config = bench.config.model_copy(update={"max_retries": 1, "max_turns": 1})
+    config = bench.config.model_copy(update={"request_retries": 1, "max_turns": 1})
     job = replace(job_for(crew, space, _PROBE_PROMPT, route), skill=None, config=config)
     launch = bench.agent.launch(crew.installed.binary, job)
     write_files(launch)
@@ -177,6 +185,8 @@ async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, ta
 
     limits = Limits(_PROBE_SECONDS, grace_seconds=2)
     command = command_for(crew, space, launch)
-    ended = await run_group(command, limits, mark=space.root.name, on_output=on_output, stderr=stderr)
+    ended = await run_group(
+        command, limits, mark=space.root.name, on_output=on_output, stderr=stderr, stdin=launch.stdin
+    )
     tally.add(reader.finish())
     return ended

@@ -57,6 +57,12 @@ class Workbench:
         return self.plan.agent
 
     @property
+    def agent_version(self) -> str | None:
+        """Version of the installed agent; ``None`` where there is none."""
+        installed = find(self.agent.package, self.project.tools)
+        return installed.version if installed else None
+
+    @property
     def judging(self) -> Bench:
         """Where the run's judges work: in the same folder, behind the same sandbox."""
         box = self.sandbox
@@ -78,6 +84,7 @@ class Workbench:
             agent=self.agent,
             installed=installed,
             skill=self.plan.skill,
+            limits=self.plan.limits,
             provider=self.provider,
             hosting=hosting,
             prices=self.prices,

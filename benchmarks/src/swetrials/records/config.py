@@ -78,6 +78,10 @@ class RunnerConfig(Record):
     count: int | None = Field(None, ge=1, description="run only the first N of the chosen tasks")
     concurrency: int = Field(1, ge=1, le=256, description="trials at the same time")
     repeats: int = Field(1, ge=1, le=1000, description="trials of each task")
+    order: Literal["interleaved", "sequential"] = Field(
+        "interleaved", description="interleaved: a round of all tasks per repeat, shuffled; sequential: task by task"
+    )
+    seed: int = Field(0, ge=0, description="what the interleaved order is shuffled by")
     skill: PathPart = Field("swe3", description="instructions the agent follows")
     sandbox: Literal["auto", "bubblewrap", "none"] = Field(
         "auto", description="auto: bubblewrap where it works, else none; the record says which"
@@ -88,7 +92,10 @@ class RunnerConfig(Record):
     allowed_tools: tuple[Text, ...] = Field(DEFAULT_TOOLS, description="tools the agent may use without asking")
     max_turns: int | None = Field(200, ge=1, description="model responses of the main agent")
     max_output_tokens: int | None = Field(None, ge=1, description="output tokens of one response")
-    max_retries: int = Field(10, ge=0, description="times the agent may repeat one failed request")
+    request_retries: int = Field(10, ge=0, description="times the agent may repeat one failed request")
+    max_retries: int = Field(
+        1, ge=0, description="extra attempts after a rate limit, a provider's error or a start that failed"
+    )
     max_topups: int = Field(
         1, ge=0, description="extra attempts for missing files, when the four design documents are there"
     )
@@ -96,7 +103,10 @@ class RunnerConfig(Record):
     auto_compact_fraction: float = Field(0.8, gt=0, le=1, description="share of the window at which to compact")
     timeout_seconds: float = Field(3600, gt=0, description="wall time of one attempt")
     idle_timeout_seconds: float = Field(900, gt=0, description="silence after which an attempt is stopped")
-    max_budget_usd: float | None = Field(None, gt=0, description="the agent's own spending limit for one attempt")
+    max_budget_usd: float | None = Field(None, gt=0, description="spending limit of the whole run")
+    max_attempt_budget_usd: float | None = Field(
+        None, gt=0, description="the agent's own spending limit for one attempt"
+    )
     settings_file: Text | None = Field(None, description="extra settings merged into the agent's own")
     meter: bool = Field(True, description="count every request on the wire, and keep the key from the agent")
     keep_bodies: bool = Field(False, description="keep what the meter saw pass, secrets masked")

@@ -7,6 +7,7 @@ from pydantic import Field
 from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import Evaluation
+from swetrials.records.limits import Limits
 from swetrials.records.outcome import Outcome
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
@@ -32,7 +33,9 @@ class TimeSplit(Record):
     wall_seconds: float | None = None
     api_seconds: float | None = Field(None, description="union of request intervals")
     waiting_seconds: float | None = Field(None, description="sleeps before retries, as announced")
-    queue_seconds: float | None = Field(None, description="between planning and start")
+    queue_seconds: float | None = Field(
+        None, description="before a start: for a place, or while the provider throttled"
+    )
 
 
 class TrialIdentity(Record):
@@ -48,11 +51,13 @@ class TrialIdentity(Record):
 
 
 class AttemptRecord(Record):
-    """One go of an agent at a trial."""
+    """One go of an agent at a trial: ``attempts/<n>/attempt.json``, written once, when it ends."""
 
     id: str
     number: int = Field(ge=1)
-    reason: Literal["first", "topup"]
+    reason: Literal["first", "topup", "retry"] = Field(
+        description="topup: for missing files alone; retry: once more, after a failure that passes"
+    )
     started_at: str
     ended_at: str
     outcome: Outcome
@@ -63,10 +68,14 @@ class AttemptRecord(Record):
     time: TimeSplit = TimeSplit()
     num_turns: int | None = None
     exit_code: int | None = Field(None, description="negative: the signal that ended the agent")
-    ended_by: str = Field("", description="exited, grace, wall_limit, idle_limit, cancelled")
+    ended_by: str = Field("", description="exited, grace, wall_limit, idle_limit, budget, cancelled")
     survivors: int = Field(0, ge=0, description="processes alive after the final KILL; anything but 0 is a fault")
     session_id: str | None = None
+    result_subtype: str | None = None
+    api_error_status: int | None = None
     stream_log: str = Field("", description="relative to the trial's folder")
+    vllm_prometheus: VllmPrometheus | None = Field(None, exclude_if=lambda block: block is None)
+    findings: tuple[Finding, ...] = ()
 
 
 class Provenance(Record):
@@ -79,6 +88,7 @@ class Provenance(Record):
     commit: str | None = Field(None, description="the commit that the ref was resolved to")
     sandbox: str
     permission_mode: str
+    limits: Limits | None = None
     python_version: str
     platform: str
 

@@ -17,6 +17,7 @@ class RequestRecord(Record):
     first_byte_seconds: float | None = Field(None, description="first byte of the response's body")
     ended_seconds: float
     status: int | None = Field(None, description="None: no response came")
+    retry_after_seconds: float | None = Field(None, ge=0, description="how long the endpoint asks to be left alone")
     stream: bool = False
     model_asked: str | None = None
     model_served: str | None = None

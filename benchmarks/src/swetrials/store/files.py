@@ -51,6 +51,21 @@ def write_record(path: Path, record: Record) -> None:
     write_atomically(path, to_json(record))
 
 
+def write_record_once(path: Path, record: Record) -> None:
+    """Write a record that never changes: in one step, and only where there is none yet.
+
+    Raises:
+        FileExistsError: there is one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    write_atomically(beside, to_json(record))
+    try:
+        os.link(beside, path)
+    finally:
+        beside.unlink()
+
+
 def read_record(path: Path, kind: type[R]) -> R:
     """Read a JSON record.
 

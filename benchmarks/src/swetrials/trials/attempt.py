@@ -2,25 +2,28 @@
 
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import anyio
 from anyio.to_thread import run_sync
 
-from swetrials.agents.events import End, Tally
+from swetrials.agents.events import Tally
 from swetrials.providers.base import Telemetry
-from swetrials.records.metrics import PATCH, AttemptRecord, Finding
-from swetrials.records.telemetry import VllmPrometheus
-from swetrials.store.files import write_atomically
+from swetrials.records.metrics import PATCH, AttemptRecord
+from swetrials.records.requests import RequestRecord
+from swetrials.store.files import write_atomically, write_record_once
 from swetrials.store.stream_log import StreamLog
+from swetrials.trials.costing import attempt_cost
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.gathering import Remains, gather
 from swetrials.trials.launching import Way, command_for, job_for, open_way, write_files
 from swetrials.trials.plan import prompt_for
+from swetrials.trials.witnesses import usage_block
 from swetrials.wire.route import Route
 from swetrials.workspace.patch import apply_patch
-from swetrials.workspace.processes import Ended, Limits, run_group
+from swetrials.workspace.processes import Cause, Ended, Limits, run_group
 from swetrials.workspace.space import Space, attempt_space
 
 _GRACE_SECONDS = 5.0
@@ -32,13 +35,10 @@ class Attempt:
 
     record: AttemptRecord
     artifacts: dict[str, bytes]
-    end: End | None
-    telemetry: VllmPrometheus | None
-    findings: tuple[Finding, ...]
 
 
-Watch = Callable[[Tally], None]
-"""Called with the tally so far whenever the agent has said something."""
+Watch = Callable[[Tally, float | None], None]
+"""Called with the tally and the cost in US dollars so far whenever the agent has said something."""
 
 
 @dataclass
@@ -52,16 +52,18 @@ class _Going:
     route: Route
     prompt: str
     tally: Tally
+    started: datetime
     way: Way | None = None
     telemetry: Telemetry | None = None
+    cost_usd: float | None = None
 
 
 async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
     """Run an agent once, gather what it leaves, and add it to the trial's ledger.
 
-    The attempt's stream, its requests and its standard error go to the trial's folder as they come. Whatever
-    becomes of the agent is the record's outcome. An attempt that was cancelled, or that the disk could not
-    follow, is in the ledger too when the exception goes on: its tokens were spent.
+    The attempt's stream, its requests and its standard error go to the trial's folder as they come, its record
+    when it has ended. Whatever becomes of the agent is the record's outcome. An attempt that was cancelled, or
+    that the disk could not follow, is in the ledger too when the exception goes on: its tokens were spent.
 
     Raises:
         ProviderError: there is no route any more.
@@ -76,19 +78,13 @@ async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Wa
     with attempt_space(crew.work_root, attempt_id, keep=crew.keep_checkouts) as space:
         await run_sync(_furnish, crew, order, space)
         prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)
-        going = _Going(crew, order, space, attempt_id, route, prompt, Tally())
-        started = datetime.now(UTC)
+        going = _Going(crew, order, space, attempt_id, route, prompt, Tally(), datetime.now(UTC))
         try:
-            ended = await _drive(going, watch)
+            ended = await _within_budget(going, watch)
         except (OSError, anyio.get_cancelled_exc_class()):
-            now = datetime.now(UTC)
-            ended = Ended(None, "cancelled", (now - started).total_seconds(), 0, started, now)
-            with anyio.CancelScope(shield=True):
-                ledger.append(await run_sync(_attempt, going, ended))
+            await _enter(going, _cut_short(going, "cancelled"), ledger)
             raise
-        with anyio.CancelScope(shield=True):
-            ledger.append(await run_sync(_attempt, going, ended))
-        return ledger[-1]
+        return await _enter(going, ended, ledger)
 
 
 def _furnish(crew: Crew, order: Order, space: Space) -> None:
@@ -100,11 +96,28 @@ def _furnish(crew: Crew, order: Order, space: Space) -> None:
             write_atomically(space.artifacts / name, data)
 
 
+async def _within_budget(going: _Going, watch: Watch) -> Ended:
+    ended: Ended | None = None
+    with anyio.CancelScope() as scope:
+        going.crew.budget.begin(going.id, lambda: _cost_so_far(going), scope.cancel)
+        ended = await _drive(going, watch)
+    return ended or _cut_short(going, "budget")
+
+
+def _cut_short(going: _Going, cause: Cause) -> Ended:
+    now = datetime.now(UTC)
+    return Ended(None, cause, (now - going.started).total_seconds(), 0, going.started, now)
+
+
 async def _drive(going: _Going, watch: Watch) -> Ended:
     crew, tally = going.crew, going.tally
+
+    def on_request(request: RequestRecord) -> None:
+        crew.backoff.saw(request.status, request.retry_after_seconds)
+
     async with (
         crew.hosting.telemetry(single_tenant=crew.config.concurrency == 1) as going.telemetry,
-        open_way(crew, going.route, going.order.folder / "requests.jsonl") as going.way,
+        open_way(crew, going.route, going.order.folder / "requests.jsonl", on_request) as going.way,
     ):
         launch = crew.agent.launch(crew.installed.binary, job_for(crew, going.space, going.prompt, going.way.route))
         write_files(launch)
@@ -117,14 +130,36 @@ async def _drive(going: _Going, watch: Watch) -> Ended:
                     log.write(data)
                 finally:  # what the disk cannot take was spent all the same
                     tally.add(reader.feed(data))
-                watch(tally)
+                watch(tally, going.cost_usd)
                 return tally.end is not None
 
             command = command_for(crew, going.space, launch)
             stderr = going.space.root / "stderr.log"
-            ended = await run_group(command, limits, mark=going.id, on_output=on_output, stderr=stderr)
+            ended = await run_group(
+                command, limits, mark=going.id, on_output=on_output, stderr=stderr, stdin=launch.stdin
+            )
         tally.add(reader.finish())
         return ended
+
+
+def _cost_so_far(going: _Going) -> float | None:
+    metered = going.way.meter.block().usage if going.way is not None and going.way.meter is not None else None
+    usage = usage_block(going.tally.usage, metered, None, {})
+    wall_seconds = (datetime.now(UTC) - going.started).total_seconds()
+    cost = attempt_cost(going.crew, usage, None, reported_usd=None, wall_seconds=wall_seconds, at=going.started)
+    going.cost_usd = cost.amount_usd
+    return cost.amount_usd
+
+
+async def _enter(going: _Going, ended: Ended, ledger: list[Attempt]) -> Attempt:
+    """Gather what an attempt left and enter it into the ledger and the budget, come what may."""
+    with anyio.CancelScope(shield=True):
+        attempt = await run_sync(_attempt, going, ended)
+        ledger.append(attempt)
+        going.crew.budget.end(going.id, attempt.record.cost.amount_usd)
+        with suppress(OSError):  # on a full disk the trial's own record, which holds this one, has to survive
+            await run_sync(write_record_once, going.order.folder / "attempt.json", attempt.record)
+    return ledger[-1]
 
 
 def _attempt(going: _Going, ended: Ended) -> Attempt:
@@ -140,6 +175,6 @@ def _attempt(going: _Going, ended: Ended) -> Attempt:
         unmetered=way.unmetered,
         served=crew.hosting.served(going.id),
         telemetry=telemetry,
+        queued_seconds=order.queued_seconds,
     )
-    record, artifacts, findings = gather(crew, order, remains)
-    return Attempt(record, artifacts, going.tally.end, telemetry, findings)
+    return Attempt(*gather(crew, order, remains))

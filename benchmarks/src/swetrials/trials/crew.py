@@ -10,7 +10,10 @@ from swetrials.agents.install import Installed
 from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Hosting, Provider
 from swetrials.records.config import RunnerConfig
+from swetrials.records.limits import Limits
 from swetrials.store.redaction import Redactor
+from swetrials.trials.backoff import Backoff
+from swetrials.trials.budget import Budget
 from swetrials.trials.plan import Trial
 from swetrials.workspace.repositories import Repositories
 
@@ -37,6 +40,7 @@ class Crew:
     agent: Agent
     installed: Installed
     skill: Skill
+    limits: Limits
     provider: Provider
     hosting: Hosting
     prices: PriceBook
@@ -45,6 +49,8 @@ class Crew:
     sandbox: Sandbox
     redactor: Redactor
     keep_checkouts: bool = False
+    backoff: Backoff = field(default_factory=Backoff)
+    budget: Budget = field(default_factory=Budget)
 
     def hiding(self, secrets: Iterable[str]) -> Self:
         """Return a crew that masks further secrets in whatever is written."""
@@ -53,15 +59,19 @@ class Crew:
 
 @dataclass(frozen=True)
 class Order:
-    """One attempt to make: the trial, the pinned commit, and what an earlier attempt left to build on."""
+    """One attempt to make: the trial, the pinned commit, and what an earlier attempt left to build on.
+
+    ``queued_seconds`` is how long it had to wait for its start, since the attempt before it ended.
+    """
 
     trial: Trial
     repo: str
     commit: str
     number: int
-    reason: Literal["first", "topup"]
+    reason: Literal["first", "topup", "retry"]
     only: tuple[str, ...] = ()
     earlier: dict[str, bytes] = field(default_factory=dict)
+    queued_seconds: float = 0.0
 
     @property
     def folder(self) -> Path:

@@ -37,6 +37,7 @@ class Remains:
     unmetered: str
     served: UsageReport | None
     telemetry: VllmPrometheus | None
+    queued_seconds: float
 
     @property
     def seen(self) -> Seen | None:
@@ -62,19 +63,22 @@ class Remains:
             wall_seconds=round(self.ended.wall_seconds, 3),
             api_seconds=requests.api_seconds if requests else end.api_seconds if end else None,
             waiting_seconds=requests.waiting_seconds if requests else round(self.tally.waiting_seconds, 3),
+            queue_seconds=round(self.queued_seconds, 3),
         )
 
 
-def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes], tuple[Finding, ...]]:
-    """Return an attempt's record, its artifacts with secrets masked, and what a reader has to know of them."""
+def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes]]:
+    """Return an attempt's record, and its artifacts with secrets masked."""
     findings: list[Finding] = []
-    tally, ended = remains.tally, remains.ended
+    tally, ended, end = remains.tally, remains.ended, remains.tally.end
     stderr_tail = _keep_stderr(crew, order, remains.space)
     artifacts = _artifacts(crew, remains.space, findings)
     if patch := _patch(crew, order, remains.space, findings):
         artifacts[PATCH] = crew.redactor.bytes(patch)
     outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail)
     usage = remains.usage
+    findings += _doubts(tally, ended)
+    findings += _doubts_of_the_route(crew, remains)
     record = AttemptRecord(
         id=remains.id,
         number=order.number,
@@ -89,7 +93,7 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
             crew,
             usage,
             remains.telemetry,
-            reported_usd=tally.end.cost_usd if tally.end else None,
+            reported_usd=end.cost_usd if end else None,
             wall_seconds=ended.wall_seconds,
             at=ended.started_at,
         ),
@@ -99,11 +103,13 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
         ended_by=ended.cause,
         survivors=ended.survivors,
         session_id=tally.session_id,
+        result_subtype=end.subtype if end else None,
+        api_error_status=end.api_error_status if end else None,
         stream_log=f"attempts/{order.number}/stream.jsonl",
+        vllm_prometheus=remains.telemetry,
+        findings=tuple(findings),
     )
-    findings += _doubts(tally, ended)
-    findings += _doubts_of_the_route(crew, remains)
-    return record, artifacts, tuple(findings)
+    return record, artifacts
 
 
 def _patch(crew: Crew, order: Order, space: Space, findings: list[Finding]) -> bytes:

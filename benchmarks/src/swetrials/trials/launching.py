@@ -1,11 +1,12 @@
 """From an agent's launch to what really runs: private files, sandbox, allow-listed environment, metered route."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.agents.base import Job, Launch
+from swetrials.records.requests import RequestRecord
 from swetrials.trials.crew import Crew
 from swetrials.wire.meter import CannotSign, Meter, metered
 from swetrials.wire.route import Route
@@ -63,16 +64,24 @@ class Way:
 
 
 @asynccontextmanager
-async def open_way(crew: Crew, route: Route, log: Path) -> AsyncIterator[Way]:
+async def open_way(
+    crew: Crew, route: Route, log: Path, observe: Callable[[RequestRecord], None] | None = None
+) -> AsyncIterator[Way]:
     """Put the meter on a route, unless the configuration says otherwise or it cannot sign for the route.
 
     Behind the meter the agent holds a key that is good for nothing else.
+
+    Args:
+        crew: the run.
+        route: the real way to the model.
+        log: where the meter logs each request.
+        observe: called with each request when it ends, where there is a meter.
     """
     async with AsyncExitStack() as stack:
         way = Way(route)
         if crew.config.meter:
             try:
-                passing = metered(route, log, crew.redactor, keep_bodies=crew.config.keep_bodies)
+                passing = metered(route, log, crew.redactor, keep_bodies=crew.config.keep_bodies, observe=observe)
                 meter = await stack.enter_async_context(passing)
                 way = Way(meter.route, meter)
             except CannotSign as reason:

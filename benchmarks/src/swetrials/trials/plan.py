@@ -1,6 +1,7 @@
 """What a run consists of: which trials, where each one's files go, and what an agent is told."""
 
 import difflib
+import random
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,10 @@ from swetrials.agents.base import Agent, Skill
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Task, repository_name
 from swetrials.records.errors import KnownError
+from swetrials.records.limits import Limits
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import LoadedDataset
+from swetrials.store.files import sha256_of
 from swetrials.store.results import Scope, TrialFolder
 
 
@@ -35,12 +38,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that is settled before anything runs."""
+    """Everything that is settled before anything runs. The trials are in the order in which they are to run."""
 
     config: RunnerConfig
     dataset: LoadedDataset
     agent: Agent
     skill: Skill
+    limits: Limits
     trials: tuple[Trial, ...]
 
     @property
@@ -60,12 +64,31 @@ def plan_run(config: RunnerConfig, dataset: LoadedDataset, agent: Agent, skills:
     Raises:
         PlanError: a task id or the skill is unknown.
     """
-    trials = tuple(
-        _trial(config, dataset, agent, task, repeat)
-        for repeat in range(1, config.repeats + 1)
-        for task in chosen_tasks(config, dataset)
-    )
-    return Plan(config, dataset, agent, read_skill(skills, config.skill), trials)
+    trials = tuple(_trial(config, dataset, agent, task, repeat) for task, repeat in _in_order(config, dataset))
+    limits = Limits.of(config, _settings_sha256(config))
+    return Plan(config, dataset, agent, read_skill(skills, config.skill), limits, trials)
+
+
+def _in_order(config: RunnerConfig, dataset: LoadedDataset) -> list[tuple[Task, int]]:
+    """Return tasks and repeats in their order.
+
+    Who comes first fills the prompt cache for who comes next, so a fixed order makes some tasks dear and others
+    cheap, and repeats in a row the dearest of all comparisons. A shuffle by seed is the same for every model.
+    """
+    tasks, repeats = chosen_tasks(config, dataset), range(1, config.repeats + 1)
+    if config.order == "sequential":
+        return [(task, repeat) for task in tasks for repeat in repeats]
+    rounds = ((repeat, random.Random(f"{config.seed}/{repeat}")) for repeat in repeats)
+    return [(task, repeat) for repeat, chance in rounds for task in chance.sample(tasks, len(tasks))]
+
+
+def _settings_sha256(config: RunnerConfig) -> str | None:
+    if config.settings_file is None:
+        return None
+    try:
+        return sha256_of(Path(config.settings_file).read_bytes())
+    except OSError:
+        return None  # the pre-flight says what is wrong with it
 
 
 def _trial(config: RunnerConfig, dataset: LoadedDataset, agent: Agent, task: Task, repeat: int) -> Trial:

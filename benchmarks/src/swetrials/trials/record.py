@@ -1,14 +1,15 @@
 """Building ``metrics.json`` from a trial's attempts, at any point of its life."""
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 from swetrials import __version__
 from swetrials.records.cost import Cost
-from swetrials.records.metrics import Finding, Metrics, Provenance, TimeSplit, TrialIdentity
+from swetrials.records.metrics import AttemptRecord, Finding, Metrics, Provenance, TimeSplit, TrialIdentity
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.slug import model_slug
 from swetrials.records.usage import UsageBlock
@@ -36,15 +37,14 @@ class Ledger:
 
 def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
     """Build the record of a trial as it stands: before its end, after it, or cut short."""
-    crew, trial, attempts = ledger.crew, ledger.trial, ledger.attempts
+    crew, trial, attempts = ledger.crew, ledger.trial, [attempt.record for attempt in ledger.attempts]
     config, task = crew.config, trial.task
     last = attempts[-1] if attempts else None
-    outcome = ledger.failure or (last.record.outcome if last else _stopped(ended))
-    usage = joined([a.record.usage for a in attempts])
+    outcome = ledger.failure or (last.outcome if last and ended else _stopped(ended))
+    usage = joined([a.usage for a in attempts])
     tokens = usage.headline.usage
-    cost = _total([a.record.cost for a in attempts])
-    wall = sum(a.record.time.wall_seconds or 0 for a in attempts) if attempts else None
-    api = _known_sum(a.record.time.api_seconds for a in attempts)
+    cost = _total([a.cost for a in attempts])
+    time = _time(ledger, attempts)
     return Metrics(
         task=task.id,
         repo=task.repo,
@@ -59,38 +59,47 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         endpoint=config.endpoint,
         aws_region=config.aws_region,
         serving=crew.provider.serving,
-        artifacts_produced=last.record.artifacts_produced if last else (),
+        artifacts_produced=last.artifacts_produced if last else (),
         input_tokens=tokens.fresh_input,
         output_tokens=tokens.output,
         cache_read_tokens=tokens.cache_read,
         cache_creation_tokens=tokens.cache_write,
-        latency_seconds=round(wall, 3) if wall is not None else None,
-        num_turns=sum(a.record.num_turns or 0 for a in attempts) if attempts else None,
+        latency_seconds=time.wall_seconds,
+        num_turns=sum(a.num_turns or 0 for a in attempts) if attempts else None,
         total_cost_usd=cost.amount_usd,
         is_error=outcome.kind is not OutcomeKind.COMPLETED,
-        result_subtype=last.end.subtype if last and last.end else None,
+        result_subtype=last.result_subtype if last else None,
         error=outcome.detail or None if outcome.kind is not OutcomeKind.COMPLETED else None,
-        api_error_status=last.end.api_error_status if last and last.end else None,
-        session_id=last.record.session_id if last else None,
+        api_error_status=last.api_error_status if last else None,
+        session_id=last.session_id if last else None,
         run_started_at=ledger.started_at.isoformat(),
         run_ended_at=ended.isoformat() if ended else None,
-        generation_tokens_per_sec=round(tokens.output / api, 2) if tokens.output and api else None,
-        vllm_prometheus=last.telemetry if last else None,
+        generation_tokens_per_sec=_rate(tokens.output, time.api_seconds),
+        vllm_prometheus=last.vllm_prometheus if last else None,
         trial=_identity(ledger),
         usage=usage,
         cost=cost,
-        cost_winning_attempt=last.record.cost if last else Cost(),
-        time=TimeSplit(
-            wall_seconds=wall,
-            api_seconds=api,
-            waiting_seconds=_known_sum(a.record.time.waiting_seconds for a in attempts),
-            queue_seconds=round((ledger.started_at - ledger.planned_at).total_seconds(), 3),
-        ),
+        cost_winning_attempt=last.cost if last else Cost(),
+        time=time,
         outcome=outcome,
-        attempts=tuple(a.record for a in attempts),
+        attempts=tuple(attempts),
         provenance=_provenance(ledger),
         findings=tuple(_findings(attempts, usage)),
     )
+
+
+def _time(ledger: Ledger, attempts: Sequence[AttemptRecord]) -> TimeSplit:
+    before_the_first = (ledger.started_at - ledger.planned_at).total_seconds()
+    return TimeSplit(
+        wall_seconds=_known_sum(a.time.wall_seconds for a in attempts),
+        api_seconds=_known_sum(a.time.api_seconds for a in attempts),
+        waiting_seconds=_known_sum(a.time.waiting_seconds for a in attempts),
+        queue_seconds=_known_sum([before_the_first, *(a.time.queue_seconds for a in attempts)]),
+    )
+
+
+def _rate(tokens: int | None, seconds: float | None) -> float | None:
+    return round(tokens / seconds, 2) if tokens and seconds else None
 
 
 def _stopped(ended: datetime | None) -> Outcome:
@@ -122,6 +131,7 @@ def _provenance(ledger: Ledger) -> Provenance:
         commit=ledger.commit,
         sandbox=crew.sandbox.name,
         permission_mode=crew.config.permission_mode,
+        limits=crew.limits,
         python_version=platform.python_version(),
         platform=platform.platform(),
     )
@@ -139,9 +149,13 @@ def _known_sum(values: Iterable[float | None]) -> float | None:
     return round(sum(known), 3) if known else None
 
 
-def _findings(attempts: list[Attempt], usage: UsageBlock) -> list[Finding]:
+def _findings(attempts: Sequence[AttemptRecord], usage: UsageBlock) -> list[Finding]:
     findings = [finding for attempt in attempts for finding in attempt.findings]
-    if len(attempts) > 1:
-        asked = attempts[0].record.outcome.detail.removeprefix("missing: ")
-        findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
+    for earlier, attempt in pairwise(attempts):
+        if attempt.reason == "topup":
+            asked = earlier.outcome.detail.removeprefix("missing: ")
+            findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
+        else:
+            message = f"attempt {earlier.number} ended as {earlier.outcome.kind}, and another was made"
+            findings.append(Finding(code="retried", severity="info", message=message))
     return [*findings, *disagreements(usage)]

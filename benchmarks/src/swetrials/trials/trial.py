@@ -3,7 +3,7 @@
 import errno
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import anyio
@@ -11,19 +11,19 @@ from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
 from swetrials.providers.base import ProviderError
-from swetrials.records.metrics import DESIGN_DOCUMENTS, Metrics
+from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_atomically, write_record
+from swetrials.trials.again import next_order
 from swetrials.trials.attempt import run_attempt
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.plan import Trial
 from swetrials.trials.record import Ledger, record_of
-from swetrials.trials.verdict import missing_after_design
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError
 
-_STATES = {"first": "working", "topup": "topping up"}
+_STATES = {"first": "working", "topup": "topping up", "retry": "working again"}
 
 
 @dataclass(frozen=True)
@@ -62,24 +62,50 @@ async def run_trial(
     return _finish(ledger, observe)
 
 
+def leave_out(
+    crew: Crew, dataset: LoadedDataset, trial: Trial, planned_at: datetime, observe: Observer, *, keep: bool
+) -> Metrics:
+    """Return the record of a trial that was not begun, because the run's budget was spent.
+
+    Args:
+        crew: what the trials share.
+        dataset: where its task is from.
+        trial: the trial.
+        planned_at: when it was planned.
+        observe: called with its end.
+        keep: leave what is on disk of it; without that, the record is written.
+    """
+    now = datetime.now(UTC)
+    ledger = Ledger(crew, dataset, trial, planned_at, now)
+    ledger.failure = Outcome.of(OutcomeKind.BUDGET_SPENT, f"not begun: {crew.budget.told}")
+    if not keep:
+        return _finish(ledger, observe)
+    metrics = record_of(ledger, now)
+    observe(Progress(trial, "done", outcome=metrics.outcome))
+    return metrics
+
+
 async def _attempts(ledger: Ledger, observe: Observer) -> None:
     crew, trial = ledger.crew, ledger.trial
     repo = ledger.dataset.repo_address(trial.task)
     ledger.commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
     order = Order(trial, repo, ledger.commit, number=1, reason="first")
 
-    def watch(tally: Tally) -> None:
+    def watch(tally: Tally, cost_usd: float | None) -> None:
         state = f"retrying ({tally.pending_retry.reason})" if tally.pending_retry else _STATES[order.reason]
-        cost = 0.0 if crew.provider.priced == "free" else None
-        observe(Progress(trial, state, tally.turns, tally.usage.usage.total, cost))
+        observe(Progress(trial, state, tally.turns, tally.usage.usage.total, cost_usd))
 
     while True:
         attempt = await run_attempt(crew, order, ledger.attempts, watch)
-        missing = missing_after_design(attempt.record.artifacts_produced, DESIGN_DOCUMENTS)
-        may_topup = attempt.record.outcome.kind is OutcomeKind.INCOMPLETE_ARTIFACTS
-        if not missing or not may_topup or order.number > crew.config.max_topups:
+        following = next_order(crew.config, order, ledger.attempts)
+        if following is None or crew.budget.closed:
             return
-        order = Order(trial, repo, ledger.commit, order.number + 1, "topup", missing, attempt.artifacts)
+        write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
+        if attempt.record.outcome.kind is OutcomeKind.RATE_LIMITED:
+            crew.backoff.throttled()  # the meter, where there is one, has said so already
+        if crew.backoff.seconds_left:
+            observe(Progress(trial, "waiting for the provider"))
+        order = replace(following, queued_seconds=await crew.backoff.over())
 
 
 def _environment_failure(error: Exception) -> Outcome:

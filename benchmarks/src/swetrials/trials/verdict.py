@@ -32,6 +32,8 @@ def decide(tally: Tally, ended: Ended, produced: Collection[str], seen: Seen | N
     """
     if ended.cause == "cancelled":
         return Outcome.of(OutcomeKind.INTERRUPTED, "stopped before it had finished")
+    if ended.cause == "budget":
+        return Outcome.of(OutcomeKind.BUDGET_SPENT, "stopped: the run's max_budget_usd is spent")
     if tally.end is None:
         return _without_a_last_word(tally, ended, stderr_tail)
     if tally.end.outcome.kind is OutcomeKind.EMPTY_SUCCESS and seen is not None and seen.requests and not seen.input:

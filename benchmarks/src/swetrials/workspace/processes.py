@@ -21,9 +21,9 @@ from swetrials.records.errors import KnownError
 MARK = "ATTEMPT_ID"
 """Environment variable by which the processes of an attempt are known, wherever they went."""
 
-Cause = Literal["exited", "grace", "wall_limit", "idle_limit", "cancelled"]
-"""What ended a program. ``exited``: itself. ``grace``: it had said its final word and did not exit. ``cancelled`` is
-for callers' records: :func:`run_group` passes a cancellation on instead of returning."""
+Cause = Literal["exited", "grace", "wall_limit", "idle_limit", "budget", "cancelled"]
+"""What ended a program. ``exited``: itself. ``grace``: it had said its final word and did not exit. ``budget``
+and ``cancelled`` are for callers' records: :func:`run_group` passes a cancellation on instead of returning."""
 
 _CHUNK_BYTES = 1 << 18
 _KILL_SECONDS = 5.0

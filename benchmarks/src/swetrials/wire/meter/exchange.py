@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from swetrials.records.requests import RequestRecord
 from swetrials.wire.meter.bodies import KeptBodies
 from swetrials.wire.meter.decoding import Decoder, decoder_for
-from swetrials.wire.meter.heads import Headers, find
+from swetrials.wire.meter.heads import Headers, find, retry_after_seconds
 from swetrials.wire.route import Dialect
 from swetrials.wire.usage import JsonObject, Told, text
 from swetrials.wire.usage_readers import BoundedBody, ErrorReader, UsageReader, bedrock_model, reader_for
@@ -41,6 +41,7 @@ class Exchange:
         self._refused = self._retry = False
         self._sent_on = True
         self._status: int | None = None
+        self._retry_after: float | None = None
         self._came_to_its_end = False
         self._request_bytes = self._response_bytes = 0
         self._hash = sha256(path.encode())
@@ -80,6 +81,7 @@ class Exchange:
     def response_began(self, status: int, headers: Headers) -> None:
         """Take in the head of the response."""
         self._status = status
+        self._retry_after = retry_after_seconds(headers)
         content_type = find(headers, b"content-type")
         self._decode = decoder_for(find(headers, b"content-encoding"))
         if self._bodies is not None:
@@ -136,6 +138,7 @@ class Exchange:
             first_byte_seconds=self._first_byte,
             ended_seconds=self._now() if self._ended is None else self._ended,
             status=self._status,
+            retry_after_seconds=self._retry_after,
             stream=self._asked.get("stream") is True or self._path.endswith("-stream"),
             model_asked=self._model_asked(),
             model_served=told.model,

@@ -1,6 +1,8 @@
 """The heads of messages as they go on: the way's own headers taken out, the agent's key replaced."""
 
+import time
 from collections.abc import Container, Iterable, Sequence
+from email.utils import parsedate_to_datetime
 
 from swetrials.wire.route import Dialect, Route
 
@@ -29,6 +31,18 @@ _SIGNATURE = frozenset({b"x-amz-date", b"x-amz-security-token", b"x-amz-content-
 def find(headers: Headers, name: bytes) -> str:
     """Return the value of a header, the empty text where there is none."""
     return b", ".join(value for key, value in headers if key.lower() == name).decode("latin-1")
+
+
+def retry_after_seconds(headers: Headers) -> float | None:
+    """Return how long a response asks to be left alone: ``retry-after`` in seconds, or until a date (RFC 9110)."""
+    said = find(headers, b"retry-after").strip()
+    if said.isascii() and said.isdigit():
+        return float(said)
+    try:
+        until = parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    return max(0.0, until.timestamp() - time.time())
 
 
 def response_headers(headers: Headers) -> list[tuple[bytes, bytes]]:

@@ -1,5 +1,6 @@
 """All exchanges of an attempt, and their log on disk."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from swetrials.records.requests import RequestRecord
@@ -10,17 +11,23 @@ from swetrials.wire.meter.bodies import KeptBodies
 from swetrials.wire.meter.exchange import Exchange
 from swetrials.wire.route import Dialect
 
+Observer = Callable[[RequestRecord], None]
+"""Called with each request when it ends."""
+
 
 class Ledger:
     """Numbers the exchanges by their starts, and logs each one as a line of JSON when it ends."""
 
-    def __init__(self, log: Path, redactor: Redactor, began: float, keep_bodies: bool) -> None:
+    def __init__(
+        self, log: Path, redactor: Redactor, began: float, keep_bodies: bool, observe: Observer | None = None
+    ) -> None:
         """Take the file of the log, which is made anew; bodies are kept in ``requests/`` beside it.
 
         Raises:
             OSError: the file cannot be written.
         """
         self._path, self._redactor, self._began, self._keep_bodies = log, redactor, began, keep_bodies
+        self._observe = observe
         self._log = StreamLog(log, redactor)
         self._log_fault: OSError | None = None
         self._under_way: dict[int, Exchange] = {}
@@ -49,6 +56,8 @@ class Ledger:
             self._failed.add(exchange.digest)
         del self._under_way[record.number]
         self._ended[record.number] = record
+        if self._observe is not None and not record.refused:
+            self._observe(record)
         try:
             self._log.write(record.model_dump_json().encode() + b"\n")
         except OSError as error:

@@ -16,7 +16,7 @@ from swetrials.records.requests import RequestRecord, RequestsBlock
 from swetrials.store.redaction import Redactor
 from swetrials.wire.meter.block import requests_block
 from swetrials.wire.meter.endpoint import Endpoint
-from swetrials.wire.meter.ledger import Ledger
+from swetrials.wire.meter.ledger import Ledger, Observer
 from swetrials.wire.meter.peer import READ_BYTES, Peer
 from swetrials.wire.meter.relay import Passage, Relay
 from swetrials.wire.meter.signing import Signer
@@ -46,7 +46,13 @@ class Meter:
 
 @asynccontextmanager
 async def metered(
-    route: Route, log: Path, redactor: Redactor, *, began: float | None = None, keep_bodies: bool = False
+    route: Route,
+    log: Path,
+    redactor: Redactor,
+    *,
+    began: float | None = None,
+    keep_bodies: bool = False,
+    observe: Observer | None = None,
 ) -> AsyncIterator[Meter]:
     """Stand between an agent and its route for as long as the context lasts.
 
@@ -60,6 +66,7 @@ async def metered(
         redactor: hides secrets in what is logged; the route's own are hidden, too.
         began: when the attempt began, on the clock of ``time.monotonic``; now, where it is not given.
         keep_bodies: whether bodies are kept in ``requests/<number>.request`` and ``.response`` beside the log.
+        observe: called with each request that was passed on, when it ends.
 
     Raises:
         ValueError: the route's URL is none of HTTP.
@@ -68,7 +75,8 @@ async def metered(
     """
     endpoint = Endpoint.at(route.base_url)
     signer = Signer(route.aws, route.region) if route.aws is not None and not _key(route) else None
-    ledger = Ledger(log, redactor.and_also(_secrets(route)), time.monotonic() if began is None else began, keep_bodies)
+    start = time.monotonic() if began is None else began
+    ledger = Ledger(log, redactor.and_also(_secrets(route)), start, keep_bodies, observe)
     door = _Door(Passage(secrets.token_hex(16), route, endpoint, signer, ledger))
     server = await asyncio.get_running_loop().create_server(door.connection, HOST, 0)
     try:

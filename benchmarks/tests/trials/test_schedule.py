@@ -1,17 +1,23 @@
 """Many trials: each leaves its record whatever becomes of the others, and the record decides what runs again."""
 
+import sys
 from collections.abc import Sequence
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import anyio
 import pytest
 
+from providers.server import Server
 from swetrials.providers.endpoint import Endpoint
 from swetrials.providers.rehearsal import Rehearsal
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.records.requests import RequestRecord
 from swetrials.trials.plan import Plan
-from swetrials.trials.run import run_trials
+from swetrials.trials.schedule import run_trials
+from swetrials.trials.standing import Standing
 from swetrials.trials.trial import Progress
 from trials.stand_in import WHOLE, Yard
 
@@ -29,7 +35,7 @@ def run(yard: Yard, plan: Plan, seen: list[Progress] | None = None) -> Sequence[
         async with Endpoint().open(plan.config) as hosting:
             observe = seen.append if seen is not None else lambda _: None
             crew = yard.crew(plan, hosting)
-            return await run_trials(crew, plan.dataset, plan.trials, plan.config.concurrency, observe)
+            return await run_trials(crew, plan.dataset, [Standing(t) for t in plan.trials], yard.results, observe)
 
     return anyio.run(go)
 
@@ -80,11 +86,47 @@ def test_an_agent_that_never_reached_the_endpoint_did_not_complete(yard: Yard) -
     async def go() -> Sequence[Metrics]:
         async with Rehearsal().open(plan.config) as hosting:
             crew = yard.crew(plan, hosting)
-            return await run_trials(crew, plan.dataset, plan.trials, 1, lambda _: None)
+            return await run_trials(
+                crew, plan.dataset, [Standing(t) for t in plan.trials], yard.results, lambda _: None
+            )
 
     (record,) = anyio.run(go)
     assert (record.outcome.kind, record.outcome.blame) == (K.ROUTE_NOT_USED, Blame.HARNESS)
     assert (record.trial.rehearsal, record.cost.basis, record.total_cost_usd) == (True, "free", 0)
+
+
+def test_while_the_provider_throttles_no_trial_begins(yard: Yard) -> None:
+    server = Server()
+
+    def too_many(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(429)
+        handler.send_header("retry-after", "1")
+        handler.send_header("content-length", "0")
+        handler.end_headers()
+
+    server.answer = too_many
+    ask = f"{sys.executable} -c 'import urllib.request as r; r.urlopen(\"'$ROUTE'/v1/models\")' 2> /dev/null\n"
+    plan = yard.plan({"task-1": ask + WHOLE, "": WHOLE}, meter=True, endpoint=server.url, tasks=["task-1", "task-2"])
+    try:
+        first, second = run(yard, plan)
+    finally:
+        server.close()
+    assert len(server.asked) == 1
+    [request] = (plan.trials[0].folder.path / "attempts" / "1" / "requests.jsonl").read_text().splitlines()
+    assert RequestRecord.model_validate_json(request).retry_after_seconds == 1
+    begun = datetime.fromisoformat(second.run_started_at) - datetime.fromisoformat(first.attempts[0].started_at)
+    assert begun.total_seconds() > 1
+    assert (second.time.queue_seconds or 0) > 1
+    assert (second.time.wall_seconds or 0) < 1
+
+
+def test_when_the_money_is_spent_what_runs_is_stopped_and_the_rest_left_out(yard: Yard) -> None:
+    plan = yard.plan(
+        {"task-1": WHOLE, "task-2": 'grep -v \'"type":"result"\' "$RECORDED/ok.jsonl"; sleep 60\n', "": WHOLE},
+        dollars_per_hour=3600 * 10, max_budget_usd=4, concurrency=1,
+    )  # fmt: skip
+    records = run(yard, plan)
+    assert [record.outcome.kind for record in records] == [K.COMPLETED, K.BUDGET_SPENT, K.BUDGET_SPENT, K.BUDGET_SPENT]
 
 
 def test_progress_tells_every_trial_from_its_start_to_its_outcome(yard: Yard) -> None:

@@ -1,0 +1,72 @@
+"""Many trials: as many at a time as asked for, each leaving its record whatever becomes of the others."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+
+from swetrials.records.metrics import Metrics
+from swetrials.store.documents import LoadedDataset
+from swetrials.store.results import move_to_trash, state_of
+from swetrials.trials.crew import Crew
+from swetrials.trials.standing import Standing
+from swetrials.trials.trial import Observer, leave_out, run_trial
+
+
+async def run_trials(
+    crew: Crew, dataset: LoadedDataset, standings: Sequence[Standing], results: Path, observe: Observer
+) -> list[Metrics]:
+    """Run trials in their order, at most ``concurrency`` at a time, and return their records in that order.
+
+    So there are never more checkouts than that on disk. Nothing begins while the provider throttles, nor once the
+    budget is spent: what is left then gets a record that says so. Cancelling it stops every agent, leaves an
+    ``interrupted`` record for each trial that had started, and goes on to the caller.
+
+    Args:
+        crew: what the trials share.
+        dataset: where their tasks are from.
+        standings: the trials, with what is on disk of them.
+        results: root of the results tree, where earlier trials are moved to the trash.
+        observe: called with each trial's progress.
+    """
+    planned_at = datetime.now(UTC)
+    places = anyio.CapacityLimiter(crew.config.concurrency)
+    records: dict[int, Metrics] = {}
+
+    async def one(index: int, standing: Standing) -> None:
+        async with places:
+            await crew.backoff.over()
+            if crew.budget.closed:
+                records[index] = leave_out(crew, dataset, standing.trial, planned_at, observe, keep=standing.stale)
+                return
+            with _in_place_of(standing, results):
+                records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe)
+
+    async with anyio.create_task_group() as counting:
+        counting.start_soon(crew.budget.keep_counting)
+        async with anyio.create_task_group() as group:
+            for index, standing in enumerate(standings):
+                group.start_soon(one, index, standing)
+        counting.cancel_scope.cancel()
+    return [records[index] for index in sorted(records)]
+
+
+@contextmanager
+def _in_place_of(standing: Standing, results: Path) -> Iterator[None]:
+    """Move what is on disk of a trial to the trash while a new one is made, and back if that came to nothing.
+
+    A finished trial of this very run is worth more than one that was interrupted or met a failure of somebody else's.
+    """
+    aside = move_to_trash(standing.folder, results) if standing.stale else None
+    try:
+        yield
+    finally:
+        if aside is not None and standing.finished and not _says_something(state_of(standing.folder)):
+            move_to_trash(standing.folder, results)
+            aside.rename(standing.folder.path)
+
+
+def _says_something(state: object) -> bool:
+    return isinstance(state, Metrics) and state.outcome.valid
