@@ -35,11 +35,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start the agent: words, environment to add, and files to put into its private home."""
+    """How to start the agent: words, environment to add, and files to put into its private home.
+
+    ``stdin`` is the one of the files that is its standard input; without one it is empty. A file holds a prompt of any
+    length, which a word of a command line does not.
+    """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     files: Mapping[Path, str] = field(default_factory=dict)
+    stdin: Path | None = None
 
 
 class StreamReader(Protocol):
