@@ -113,6 +113,23 @@ def check_witness(report: UsageReport | None, truth: Usage) -> None:
     assert told == {name: getattr(truth, name) for name in told}
 
 
+def check_lower_bound(record: Metrics) -> None:
+    """An attempt that was cut says so, and counts no less than what the server had sent by then.
+
+    Of the prompts the meter knows no less than the agent; what was generated of a cut response, Claude Code
+    estimates and no wire tells.
+    """
+    headline, served, metered, reported = (
+        record.usage.headline, record.usage.served, record.usage.metered, record.usage.reported
+    )  # fmt: skip
+    assert served is not None and metered is not None and reported is not None
+    assert headline.completeness == served.completeness == metered.completeness == "lower_bound"
+    assert served.usage.total
+    for bucket in served.usage.known:
+        assert getattr(headline.usage, bucket) >= getattr(served.usage, bucket)
+    assert (metered.usage.input or 0) >= (reported.usage.input or 0) > 0
+
+
 def alive_with_mark(*attempt_ids: str) -> list[psutil.Process]:
     """Return the processes that still carry one of these attempts' marks."""
     found = []

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from e2e.harness import BENCHMARKS, QUICKSTART, Workplace, alive_with_mark, needs_agent
+from e2e.harness import BENCHMARKS, QUICKSTART, Workplace, alive_with_mark, check_lower_bound, needs_agent
 from swetrials.records.outcome import OutcomeKind
 
 pytestmark = [pytest.mark.slow, needs_agent("claude")]
@@ -34,7 +34,8 @@ def start_until_second_trial(place: Workplace) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     stream = place.trial("slugify-unicode").attempt_folder(1) / "stream.jsonl"
-    wait_for(lambda: stream.exists() and b"message_delta" in stream.read_bytes())
+    # Its first response is whole, its second one hangs.
+    wait_for(lambda: stream.exists() and stream.read_bytes().count(b'"type":"message_start"') == 2)
     return process
 
 
@@ -81,7 +82,20 @@ def test_interrupted(tmp_path: pathlib.Path, number: signal.Signals) -> None:
     record = place.records()["slugify-unicode"]
     assert record.outcome.kind is OutcomeKind.INTERRUPTED
     assert [attempt.ended_by for attempt in record.attempts] == ["cancelled"]
-    assert record.usage.headline.completeness == "lower_bound"
-    assert record.usage.headline.usage.total
+    check_lower_bound(record)
     assert alive_with_mark(record.attempts[0].id) == []
     assert not place.trial("temperature-table").path.exists()
+
+
+def test_an_agent_that_is_killed_in_mid_stream_is_counted(tmp_path: pathlib.Path) -> None:
+    place = Workplace(tmp_path)
+    process = start_until_second_trial(place)
+    [attempt] = [
+        path.name for path in place.work.iterdir() if path.is_dir() and path.name.startswith("slugify-unicode-1-")
+    ]
+    for agent in alive_with_mark(attempt):
+        agent.kill()
+    process.communicate(timeout=60)
+    record = place.records()["slugify-unicode"]
+    assert record.outcome.kind is OutcomeKind.AGENT_CRASHED
+    check_lower_bound(record)
