@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from swetrials.agents.codex import KEY_VARIABLE, CodexReader, bedrock_config, endpoint_config, exec_argv
+from swetrials.agents.codex_config import KEY_VARIABLE, bedrock_config, endpoint_config, exec_argv
+from swetrials.agents.codex_stream import CodexReader
 from swetrials.agents.events import End, Event, Notice, Retry, Session, Tally, Text, ToolCall, ToolResult
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage

@@ -15,7 +15,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
-from swetrials.agents.codex import endpoint_config, exec_argv
+from swetrials.agents.codex_config import endpoint_config, exec_argv
 from swetrials.agents.install import find as find_agent
 from swetrials.agents.packages import PACKAGES
 from swetrials.providers.base import Check
@@ -168,7 +168,7 @@ def test_a_failure_of_the_backend_reaches_the_agent_as_what_it_is(
     stage: Stage, tmp_path: Path, fault: FaultKind, kind: OutcomeKind
 ) -> None:
     place = Workplace(tmp_path)
-    _run(stage, place, f"fault-{fault}", "--max-retries", "1")
+    _run(stage, place, f"fault-{fault}", "--request-retries", "1", "--max-retries", "0")
     record = place.records()["word-tally"]
     assert record.outcome.kind is kind, record.outcome.detail
     if fault.startswith("status_"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from swetrials.agents.codex import KEY_VARIABLE
+from swetrials.agents.codex_config import KEY_VARIABLE
 from swetrials.judges import JUDGES
 from swetrials.judges.base import JudgeSettings
 from swetrials.judges.routes import BedrockRoute, EndpointRoute, PersonalRoute

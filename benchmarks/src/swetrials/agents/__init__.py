@@ -2,8 +2,10 @@
 
 from swetrials.agents.base import Agent
 from swetrials.agents.claude import ClaudeCode
+from swetrials.agents.codex import Codex
 from swetrials.agents.omp import Omp
+from swetrials.agents.opencode import OpenCode
 from swetrials.agents.pi import Pi
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ClaudeCode(), Omp(), Pi())}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ClaudeCode(), Codex(), Omp(), OpenCode(), Pi())}
 """Every agent by the name a user types."""

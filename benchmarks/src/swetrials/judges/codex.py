@@ -16,7 +16,8 @@ from typing import ClassVar
 
 import orjson
 
-from swetrials.agents.codex import CONFIG_FILE, CodexReader, exec_argv
+from swetrials.agents.codex_config import CONFIG_FILE, exec_argv
+from swetrials.agents.codex_stream import CodexReader
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.install import Installed, find
 from swetrials.agents.packages import PACKAGES

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
-from swetrials.agents.codex import CONFIG_FILE, KEY_VARIABLE, bedrock_config, endpoint_config
+from swetrials.agents.codex_config import CONFIG_FILE, KEY_VARIABLE, bedrock_config, endpoint_config
 from swetrials.agents.jsonl import mapping
 
 _PERSONAL_VARIABLES = frozenset({"CODEX_HOME", "HOME", "CODEX_API_KEY", "OPENAI_API_KEY"})
