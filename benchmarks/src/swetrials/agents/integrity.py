@@ -109,6 +109,20 @@ class _Doing:
         return f"{self.call.function_name}: {flat[:_WIDTH]}{' ...' if len(flat) > _WIDTH else ''}"
 
 
+_OUTSIDE = Finding(code="integrity_outside", severity="warning", message="the agent goes to files outside the checkout")
+_UPSTREAM = Finding(
+    code="integrity_upstream",
+    severity="warning",
+    message="the agent reaches for the repository's origin or the finished change",
+)
+_HISTORY = Finding(
+    code="integrity_history", severity="warning", message="the agent looks at history other than the pinned commit"
+)
+_GROUND_TRUTH = Finding(
+    code="integrity_ground_truth", severity="warning", message="the agent names the dataset's answers (ground_truth)"
+)
+
+
 def scan(trajectory: Trajectory, bounds: Bounds) -> tuple[Finding, ...]:
     """Return one finding for each kind of doubtful doing, with how often it was done and the first instance.
 
@@ -117,23 +131,21 @@ def scan(trajectory: Trajectory, bounds: Bounds) -> tuple[Finding, ...]:
         bounds: what it was about.
     """
     doings = [_Doing.of(call) for step in _steps(trajectory) for call in step.tool_calls]
-    rules: list[tuple[str, str, Callable[[_Doing], bool]]] = [
-        ("outside", "goes to files outside the checkout", lambda doing: _is_outside(doing, bounds)),
-        ("upstream", "reaches for the repository's origin or the finished change", lambda d: _fetches(d, bounds)),
-        ("history", "looks at history other than the pinned commit", lambda doing: _digs(doing, bounds)),
-        ("ground_truth", "names the dataset's answers (ground_truth)", _asks_for_answers),
+    rules: list[tuple[Finding, Callable[[_Doing], bool]]] = [
+        (_OUTSIDE, lambda doing: _is_outside(doing, bounds)),
+        (_UPSTREAM, lambda doing: _fetches(doing, bounds)),
+        (_HISTORY, lambda doing: _digs(doing, bounds)),
+        (_GROUND_TRUTH, _asks_for_answers),
     ]
     findings = []
-    for code, what, rule in rules:
+    for kind, rule in rules:
         if found := [doing for doing in doings if rule(doing)]:
-            findings.append(_finding(code, f"{_times(len(found))} the agent {what}: {found[0].shown}"))
+            message = f"{_times(len(found))} {kind.message}: {found[0].shown}"
+            findings.append(kind.model_copy(update={"message": message}))
     if after := _after_the_end(trajectory.steps):
-        findings.append(_finding("after_end", f"{after} tool calls come after the agent had ended or met its limit"))
+        message = f"{after} tool calls come after the agent had ended or met its limit"
+        findings.append(Finding(code="integrity_after_end", severity="warning", message=message))
     return tuple(findings)
-
-
-def _finding(code: str, message: str) -> Finding:
-    return Finding(code=f"integrity_{code}", severity="warning", message=message)
 
 
 def _times(count: int) -> str:

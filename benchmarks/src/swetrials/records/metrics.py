@@ -11,7 +11,7 @@ from swetrials.records.limits import Limits
 from swetrials.records.outcome import Outcome
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
-from swetrials.records.usage import UsageBlock
+from swetrials.records.usage import Usage, UsageBlock
 
 DESIGN_DOCUMENTS = ("github-issue.md", "lld.md", "review.md", "testing.md")
 PATCH = "patch.diff"
@@ -63,6 +63,7 @@ class AttemptRecord(Record):
     outcome: Outcome
     artifacts_produced: tuple[str, ...] = ()
     usage: UsageBlock = UsageBlock()
+    subagent_usage: Usage | None = Field(None, description="part of the reported usage that subagents used")
     requests: RequestsBlock | None = Field(None, description="what the meter saw; None without one")
     cost: Cost = Cost()
     time: TimeSplit = TimeSplit()
@@ -74,6 +75,7 @@ class AttemptRecord(Record):
     result_subtype: str | None = None
     api_error_status: int | None = None
     stream_log: str = Field("", description="relative to the trial's folder")
+    trajectory: str = Field("", description="relative to the trial's folder; what the agent did, in ATIF")
     vllm_prometheus: VllmPrometheus | None = Field(None, exclude_if=lambda block: block is None)
     findings: tuple[Finding, ...] = ()
 

@@ -1,7 +1,7 @@
 """One go of an agent at a trial: a fresh checkout, a private home, a process group, and what came of it."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import anyio
 from anyio.to_thread import run_sync
 
-from swetrials.agents.events import Tally
+from swetrials.agents.events import Event, Tally
+from swetrials.agents.trajectory import TrajectoryRecorder
 from swetrials.providers.base import Telemetry
 from swetrials.records.metrics import PATCH, AttemptRecord
 from swetrials.records.requests import RequestRecord
@@ -52,10 +53,18 @@ class _Going:
     route: Route
     prompt: str
     tally: Tally
+    recorder: TrajectoryRecorder
     started: datetime
     way: Way | None = None
     telemetry: Telemetry | None = None
     cost_usd: float | None = None
+
+    def hear(self, events: Iterable[Event]) -> None:
+        """Take in what the agent has said and done."""
+        heard = tuple(events)
+        self.tally.add(heard)
+        self.recorder.add(heard)
+        self.crew.listen(self.order.trial, heard)
 
 
 async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
@@ -78,7 +87,8 @@ async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Wa
     with attempt_space(crew.work_root, attempt_id, keep=crew.keep_checkouts) as space:
         await run_sync(_furnish, crew, order, space)
         prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)
-        going = _Going(crew, order, space, attempt_id, route, prompt, Tally(), datetime.now(UTC))
+        recorder = TrajectoryRecorder(prompt, crew.redactor)
+        going = _Going(crew, order, space, attempt_id, route, prompt, Tally(), recorder, datetime.now(UTC))
         try:
             ended = await _within_budget(going, watch)
         except (OSError, anyio.get_cancelled_exc_class()):
@@ -129,7 +139,7 @@ async def _drive(going: _Going, watch: Watch) -> Ended:
                 try:
                     log.write(data)
                 finally:  # what the disk cannot take was spent all the same
-                    tally.add(reader.feed(data))
+                    going.hear(reader.feed(data))
                 watch(tally, going.cost_usd)
                 return tally.end is not None
 
@@ -138,7 +148,7 @@ async def _drive(going: _Going, watch: Watch) -> Ended:
             ended = await run_group(
                 command, limits, mark=going.id, on_output=on_output, stderr=stderr, stdin=launch.stdin
             )
-        tally.add(reader.finish())
+        going.hear(reader.finish())
         return ended
 
 
@@ -170,6 +180,7 @@ def _attempt(going: _Going, ended: Ended) -> Attempt:
         id=going.id,
         space=going.space,
         tally=going.tally,
+        recorder=going.recorder,
         ended=ended,
         requests=way.meter.block() if way.meter else None,
         unmetered=way.unmetered,

@@ -1,11 +1,12 @@
 """What the attempts of a run share, and what one of them is asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Self
 
 from swetrials.agents.base import Agent, Skill
+from swetrials.agents.events import Event
 from swetrials.agents.install import Installed
 from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Hosting, Provider
@@ -32,6 +33,14 @@ class Sandbox:
         return "bubblewrap" if self.bwrap else "none"
 
 
+Listener = Callable[[Trial, Sequence[Event]], None]
+"""Called with what the agent of a trial has just said and done; secrets are not masked in it."""
+
+
+def _nobody(trial: Trial, events: Sequence[Event]) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Crew:
     """What every attempt of a run shares."""
@@ -51,6 +60,7 @@ class Crew:
     keep_checkouts: bool = False
     backoff: Backoff = field(default_factory=Backoff)
     budget: Budget = field(default_factory=Budget)
+    listen: Listener = _nobody
 
     def hiding(self, secrets: Iterable[str]) -> Self:
         """Return a crew that masks further secrets in whatever is written."""

@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from swetrials.agents.events import Tally
+from swetrials.agents.trajectory import TrajectoryRecorder
+from swetrials.records.cost import Cost
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, AttemptRecord, Finding, TimeSplit
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
@@ -12,6 +14,8 @@ from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
 from swetrials.trials.costing import attempt_cost
 from swetrials.trials.crew import Crew, Order
+from swetrials.trials.plausibility import usage_doubts
+from swetrials.trials.telling import TRAJECTORY, doubtful_doings, keep, told
 from swetrials.trials.verdict import Seen, decide
 from swetrials.trials.witnesses import counter_disagreements, other_models, usage_block
 from swetrials.workspace.git import GitError
@@ -32,6 +36,7 @@ class Remains:
     id: str
     space: Space
     tally: Tally
+    recorder: TrajectoryRecorder
     ended: Ended
     requests: RequestsBlock | None
     unmetered: str
@@ -77,8 +82,13 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
         artifacts[PATCH] = crew.redactor.bytes(patch)
     outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail)
     usage = remains.usage
+    cost = _cost(crew, remains, usage)
+    trajectory = told(crew, order, remains.recorder, tally, outcome, usage, cost)
+    keep(order, trajectory)
     findings += _doubts(tally, ended)
     findings += _doubts_of_the_route(crew, remains)
+    findings += usage_doubts(usage.reported, usage.metered, tally.turns)
+    findings += doubtful_doings(crew, order, remains.space, trajectory)
     record = AttemptRecord(
         id=remains.id,
         number=order.number,
@@ -88,15 +98,9 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
         outcome=outcome.model_copy(update={"detail": crew.redactor.text(outcome.detail)}),
         artifacts_produced=tuple(name for name in EXPECTED_ARTIFACTS if name in artifacts),
         usage=usage,
+        subagent_usage=tally.subagent_usage,
         requests=remains.requests,
-        cost=attempt_cost(
-            crew,
-            usage,
-            remains.telemetry,
-            reported_usd=end.cost_usd if end else None,
-            wall_seconds=ended.wall_seconds,
-            at=ended.started_at,
-        ),
+        cost=cost,
         time=remains.time,
         num_turns=tally.turns,
         exit_code=ended.exit_code,
@@ -106,10 +110,23 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
         result_subtype=end.subtype if end else None,
         api_error_status=end.api_error_status if end else None,
         stream_log=f"attempts/{order.number}/stream.jsonl",
+        trajectory=f"attempts/{order.number}/{TRAJECTORY}",
         vllm_prometheus=remains.telemetry,
         findings=tuple(findings),
     )
     return record, artifacts
+
+
+def _cost(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
+    end = remains.tally.end
+    return attempt_cost(
+        crew,
+        usage,
+        remains.telemetry,
+        reported_usd=end.cost_usd if end else None,
+        wall_seconds=remains.ended.wall_seconds,
+        at=remains.ended.started_at,
+    )
 
 
 def _patch(crew: Crew, order: Order, space: Space, findings: list[Finding]) -> bytes:

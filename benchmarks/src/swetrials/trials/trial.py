@@ -20,6 +20,7 @@ from swetrials.trials.attempt import run_attempt
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.plan import Trial
 from swetrials.trials.record import Ledger, record_of
+from swetrials.trials.telling import TRAJECTORY
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError
 
@@ -145,8 +146,11 @@ def _finish(ledger: Ledger, observe: Observer) -> Metrics:
 def _written(ledger: Ledger, ended: datetime) -> Metrics:
     folder = ledger.trial.folder
     if ledger.attempts:
-        for name, data in ledger.attempts[-1].artifacts.items():
+        last = ledger.attempts[-1]
+        for name, data in last.artifacts.items():
             write_atomically(folder.path / name, data)
+        with suppress(FileNotFoundError):  # the disk had no room for it
+            write_atomically(folder.path / TRAJECTORY, (folder.path / last.record.trajectory).read_bytes())
     metrics = record_of(ledger, ended)
     write_record(folder.metrics_file, metrics)
     return metrics
