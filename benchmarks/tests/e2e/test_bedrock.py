@@ -1,5 +1,6 @@
 """The quickstart tasks through Bedrock, with the real Claude Code and each kind of credentials."""
 
+import json
 import pathlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +85,8 @@ def test_what_is_reported_is_what_was_served(tmp_path: pathlib.Path, way: Way, m
         assert [finding for finding in record.findings if finding.severity != "info"] == []
         check_metered(record, served if metered else None)
         assert (record.provider, record.model, record.model_slug) == ("bedrock", MODEL, "claude-opus-5")
+    if metered and way.name == "sigv4":
+        check_profiles_were_found(place)
     check_probes(server, looks_around=way.looks_around and not metered)
     check_secrets(place)
 
@@ -96,6 +99,13 @@ def check_metered(record: Metrics, served: Usage | None) -> None:
     else:
         assert (usage.source, usage.headline) == ("metered", usage.metered)
         check_witness(usage.metered, served)
+
+
+def check_profiles_were_found(place: Workplace) -> None:
+    """The CLI asks its one base URL for inference profiles, and the control plane answers to the meter's signature."""
+    logs = "".join(path.read_text() for path in place.results.rglob("requests.jsonl"))
+    asked = [record for line in logs.splitlines() if (record := json.loads(line))["path"] == "/inference-profiles"]
+    assert asked and {record["status"] for record in asked} == {200}
 
 
 def check_probes(server: RehearsalServer, *, looks_around: bool) -> None:

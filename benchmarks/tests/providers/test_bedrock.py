@@ -288,3 +288,21 @@ async def test_a_closed_port_is_a_failure(keys: None) -> None:
         assert endpoint.status == "failed"
         assert endpoint.mend == "mend --aws-region or --endpoint"
         assert hosting.served("attempt-1") is None
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "variable", "control"),
+    [
+        (None, None, "https://bedrock.us-east-1.amazonaws.com"),
+        (None, "http://127.0.0.1:7", "http://127.0.0.1:7"),
+        ("http://127.0.0.1:9", None, None),
+        ("http://127.0.0.1:9", "http://127.0.0.1:7", "http://127.0.0.1:7"),
+    ],
+)
+def test_the_control_plane_is_the_regions_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, endpoint: str | None, variable: str | None, control: str | None
+) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL_BEDROCK")
+    if variable:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK", variable)
+    assert Bedrock().preview(config(endpoint=endpoint)).control_url == control

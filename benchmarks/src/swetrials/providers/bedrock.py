@@ -32,6 +32,9 @@ from swetrials.wire.route import Dialect, Route
 SKIP_AUTH_VARIABLE = "CLAUDE_CODE_SKIP_BEDROCK_AUTH"
 """Claude Code's own name for "the gateway signs": honoured for an endpoint on loopback alone."""
 
+CONTROL_VARIABLE = "AWS_ENDPOINT_URL_BEDROCK"
+"""AWS's own name for another address of Bedrock's control plane; boto3 heeds it, too."""
+
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 _HINT = re.compile(r"\[[^\]]*\]$")
 _ANTHROPIC = re.compile(r"(^|[./])anthropic\.|^claude-|^arn:aws[a-z-]*:bedrock:[^:]*:\d+:")
@@ -146,8 +149,14 @@ def _place(config: RunnerConfig) -> _Place:
         model=config.model,
         context_window=config.context_window,
         region=region,
+        control_url=os.environ.get(CONTROL_VARIABLE) or _control_url(config, region),
     )
     return _Place(route, region, source, unused_key=config.api_key is not None)
+
+
+def _control_url(config: RunnerConfig, region: str) -> str | None:
+    """Return the region's control plane; an endpoint of one's own stands for both."""
+    return None if config.endpoint else f"https://bedrock.{region}.amazonaws.com"
 
 
 def _skips_auth() -> bool:

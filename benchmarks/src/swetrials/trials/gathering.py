@@ -48,7 +48,7 @@ class Remains:
     def seen(self) -> Seen | None:
         """What reached the endpoint and came back; ``None`` when nobody counted."""
         if self.requests is not None:
-            return Seen(self.requests.count, self.requests.usage.usage.input)
+            return Seen(self.requests.usage.requests or 0, self.requests.usage.usage.input)
         if self.served is not None and self.served.requests is not None:
             return Seen(self.served.requests, self.served.usage.input)
         return None

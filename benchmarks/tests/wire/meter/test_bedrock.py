@@ -1,7 +1,9 @@
 """Bedrock through the meter, as boto3 calls it: bearer tokens, signatures made anew, and none."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3  # type: ignore[import-untyped]
 import pytest
@@ -15,7 +17,7 @@ from swetrials.wire.meter import Meter
 from swetrials.wire.rehearsal import FaultKind, rehearse
 from swetrials.wire.rehearsal.access import Guard
 from swetrials.wire.route import AwsCredentials, Route
-from wire.meter.raw import metering, until
+from wire.meter.raw import Request, metering, raw_server, until
 from wire.meter.test_rehearsal import same
 from wire.rehearsal.clients import SCENARIO
 from wire.rehearsal.signatures import bearing, signed_by, unsigned
@@ -24,6 +26,7 @@ from wire.rehearsal.test_bedrock import ARN, KEY, MODEL, REGION, SECRET, SESSION
 pytestmark = pytest.mark.anyio
 
 TOKEN = "bedrock-api-key-of-the-test"
+HELLO = {"role": "user", "content": "hello"}
 WITHOUT = AwsCredentials(KEY, SecretStr(SECRET))
 WITH_SESSION = AwsCredentials(KEY, SecretStr(SECRET), SecretStr(SESSION))
 
@@ -129,3 +132,30 @@ async def test_faults_are_told_apart(tmp_path: Path, kind: FaultKind, status: in
         if status == 200:
             assert record.usage is not None
             assert record.usage.cache_read == server.requests[0].usage.cache_read
+
+
+async def test_questions_about_bedrock_go_to_its_control_plane(tmp_path: Path) -> None:
+    async def list_profiles(request: Request) -> None:
+        await request.reply(b'{"inferenceProfileSummaries": []}', "Content-Type: application/json")
+
+    async with (
+        rehearse(SCENARIO, guard=signed_by({KEY: SECRET}, REGION)) as runtime,
+        raw_server(list_profiles) as control,
+    ):
+        route = replace(route_to(runtime.base_url, aws=WITHOUT), control_url=control.base_url)
+        async with metering(route, tmp_path) as (meter, http):
+            calls = []
+            for _ in range(2):  # one connection of the agent, which leads now here, now there
+                answer = await http.get(f"{meter.route.base_url}/inference-profiles?type=SYSTEM_DEFINED")
+                assert answer.json() == {"inferenceProfileSummaries": []}
+                body = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 99, "messages": [HELLO]}
+                calls.append(await http.post(f"{meter.route.base_url}/model/{MODEL}/invoke", json=body))
+    assert [call.status_code for call in calls] == [200, 200]
+    assert [request.line for request in control.requests] == [
+        "GET /inference-profiles?type=SYSTEM_DEFINED HTTP/1.1"
+    ] * 2
+    signature = control.requests[0].header("authorization") or ""
+    assert signature.startswith(f"AWS4-HMAC-SHA256 Credential={KEY}/")
+    assert control.requests[0].header("host") == urlsplit(control.base_url).netloc
+    block = meter.block()
+    assert (block.count, block.turns, block.usage.requests, block.usage.completeness) == (4, 2, 2, "complete")

@@ -74,10 +74,11 @@ async def metered(
         OSError: the log cannot be written.
     """
     endpoint = Endpoint.at(route.base_url)
+    control = Endpoint.at(route.control_url) if route.control_url is not None else endpoint
     signer = Signer(route.aws, route.region) if route.aws is not None and not _key(route) else None
     start = time.monotonic() if began is None else began
-    ledger = Ledger(log, redactor.and_also(_secrets(route)), start, keep_bodies, observe)
-    door = _Door(Passage(secrets.token_hex(16), route, endpoint, signer, ledger))
+    ledger = Ledger(log, redactor.and_also(route.secrets), start, keep_bodies, observe)
+    door = _Door(Passage(secrets.token_hex(16), route, endpoint, control, signer, ledger))
     server = await asyncio.get_running_loop().create_server(door.connection, HOST, 0)
     try:
         port = server.sockets[0].getsockname()[1]
@@ -92,16 +93,11 @@ async def metered(
 def _route_of_agent(route: Route, base_url: str) -> Route:
     # In the Bedrock dialect, no key makes agents send their requests unsigned, which is all that is needed here.
     key = "" if route.dialects == {"bedrock"} else AGENT_KEY
-    return replace(route, base_url=base_url, api_key=SecretStr(key), aws=None)
+    return replace(route, base_url=base_url, api_key=SecretStr(key), aws=None, control_url=None)
 
 
 def _key(route: Route) -> str:
     return route.api_key.get_secret_value()
-
-
-def _secrets(route: Route) -> list[str]:
-    aws = [route.aws.secret_key, route.aws.session_token] if route.aws is not None else []
-    return [secret.get_secret_value() for secret in (route.api_key, *aws) if secret is not None]
 
 
 class _Door:

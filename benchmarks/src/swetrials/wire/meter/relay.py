@@ -21,16 +21,22 @@ from swetrials.wire.meter.signing import Signer
 from swetrials.wire.route import Dialect, Route
 from swetrials.wire.usage_readers import dialect_of
 
+_CONTROL = "/inference-profiles"
+
 REFUSED = "this address is for the agent of one attempt, and the request does not show its secret"
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What all connections of an attempt share: the door's secret, where it leads, and the ledger."""
+    """What all connections of an attempt share: the door's secret, where it leads, and the ledger.
+
+    ``control`` is where Bedrock is asked about itself; elsewhere it is the same as ``endpoint``.
+    """
 
     secret: str
     route: Route
     endpoint: Endpoint
+    control: Endpoint
     signer: Signer | None
     ledger: Ledger
 
@@ -41,6 +47,10 @@ class Passage:
         if not secrets.compare_digest(given.encode(), door.encode()) or rest[:1] not in {"", "/", "?"}:
             return None
         return rest if rest.startswith("/") else f"/{rest}"
+
+    def leads_to(self, path: str) -> Endpoint:
+        """Return the server that a request is for: agents ask their one base URL for Bedrock's control plane, too."""
+        return self.control if path.startswith(_CONTROL) else self.endpoint
 
 
 class Relay:
@@ -54,6 +64,7 @@ class Relay:
         self._passage = passage
         self._agent = agent
         self._line: Peer | None = None
+        self._line_leads_to: Endpoint | None = None
 
     async def serve(self) -> None:
         """Pass on whatever the agent sends, until one side closes its connection or the task is cancelled."""
@@ -105,44 +116,46 @@ class Relay:
             self._passage.ledger.end(exchange)
 
     async def _pass(self, request: h11.Request, path: str, dialect: Dialect | None, exchange: Exchange) -> bool:
-        host = self._passage.endpoint.host
+        endpoint = self._passage.leads_to(path)
         try:
-            line = await self._connected()
+            line = await self._connected(endpoint)
         except OSError as error:
-            exchange.not_sent(f"{host} cannot be reached: {error}")
+            exchange.not_sent(f"{endpoint.host} cannot be reached: {error}")
             return await self._answer(exchange, 502, dialect)
-        sending = asyncio.create_task(self._send(self._head(request, path, dialect), line, exchange))
+        sending = asyncio.create_task(
+            self._send(self._head(request, path, dialect, endpoint), line, exchange, endpoint)
+        )
         try:
             await self._return(line, exchange)
         except Cut as cut:
-            exchange.error = exchange.error or f"{host} broke off: {cut}"
+            exchange.error = exchange.error or f"{endpoint.host} broke off: {cut}"
             return False
         finally:
             sending.cancel()
         line.begin_again()
         return self._agent.begin_again()
 
-    async def _connected(self) -> Peer:
-        if self._line is None or not self._line.idle:
+    async def _connected(self, endpoint: Endpoint) -> Peer:
+        if self._line is None or not self._line.idle or self._line_leads_to is not endpoint:
             if self._line is not None:
                 self._line.abort()
-            self._line = await self._passage.endpoint.connect()
+            self._line, self._line_leads_to = await endpoint.connect(), endpoint
         return self._line
 
-    def _head(self, request: h11.Request, path: str, dialect: Dialect | None) -> h11.Request:
-        endpoint, sent = self._passage.endpoint, request.headers.raw_items()
+    def _head(self, request: h11.Request, path: str, dialect: Dialect | None, endpoint: Endpoint) -> h11.Request:
+        sent = request.headers.raw_items()
         headers = heads.request_headers(sent, endpoint.host) + endpoint.proxy_headers
         headers += heads.key_headers(sent, dialect, self._passage.route)
         return h11.Request(method=request.method, target=endpoint.target(path), headers=headers)
 
-    async def _send(self, head: h11.Request, line: Peer, exchange: Exchange) -> None:
+    async def _send(self, head: h11.Request, line: Peer, exchange: Exchange, endpoint: Endpoint) -> None:
         """Send a request on. How that fails shows in the response, for which somebody waits meanwhile."""
         try:
             if self._passage.signer is None:
                 line.put(head)
                 await self._agent.pass_body(line, exchange.see_request)
             else:
-                await self._send_signed(self._passage.signer, head, line, exchange)
+                await self._send_signed(self._passage.signer, head, line, exchange, endpoint)
             exchange.request_ended()
         except Cut as cut:
             exchange.error = f"the agent broke off: {cut}"
@@ -150,11 +163,13 @@ class Relay:
         except OSError:
             pass
 
-    async def _send_signed(self, signer: Signer, head: h11.Request, line: Peer, exchange: Exchange) -> None:
+    async def _send_signed(
+        self, signer: Signer, head: h11.Request, line: Peer, exchange: Exchange, endpoint: Endpoint
+    ) -> None:
         body = await self._agent.body()
         exchange.see_request(body)
         headers = head.headers.raw_items()
-        url = self._passage.endpoint.url_of(head.target.decode("latin-1"))
+        url = endpoint.url_of(head.target.decode("latin-1"))
         headers += signer.headers(head.method.decode(), url, headers, body)
         line.put(h11.Request(method=head.method, target=head.target, headers=headers))
         if body:
