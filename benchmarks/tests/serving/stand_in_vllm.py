@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from swetrials.store.documents import load_document
 from swetrials.wire.rehearsal import RehearsalServer, Scenario, rehearse
 from swetrials.wire.rehearsal.listener import Listener, bind
 
@@ -157,8 +158,10 @@ def main() -> None:
 
 async def _serve(model: str, window: int, port: int) -> None:
     served = int(os.environ.get("STAND_IN_WINDOW", window))
+    played = os.environ.get("STAND_IN_SCENARIO")
+    scenario = load_document(Path(played), Scenario) if played else SCENARIO
     async with (
-        rehearse(SCENARIO, model=model) as rehearsal,
+        rehearse(scenario, model=model) as rehearsal,
         listening(StandIn(rehearsal, model, served).application(), port),
     ):
         await anyio.sleep_forever()

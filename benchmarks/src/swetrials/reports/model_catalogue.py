@@ -50,6 +50,14 @@ def catalogue_text(registry: ModelRegistry) -> str:
     return "\n".join(f"{name:<{names}}  {window:>{windows}}  {fits}" for name, window, fits in rows)
 
 
+def fit_key_text(registry: ModelRegistry) -> str:
+    """Return what the names of hardware in the catalogue stand for, one a line, for a terminal."""
+    rows = [(m.key, f"{m.gpus} x {m.gpu}", f"{m.gpu_memory_gb} GB each", m.instance) for m in registry.hardware]
+    keys, gpus, memory = (max(len(row[column]) for row in rows) for column in (0, 1, 2))
+    lines = [f"{key:<{keys}}  {gpu:<{gpus}}  {each:<{memory}}  {instance}" for key, gpu, each, instance in rows]
+    return "\n".join(lines)
+
+
 def _row(registry: ModelRegistry, model: HostedModel) -> tuple[str, ...]:
     return (
         f"`{model.served_name}`",

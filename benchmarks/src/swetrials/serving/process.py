@@ -189,6 +189,19 @@ def stop(folder: Path, name: str, *, drain_seconds: float = 10.0) -> Stopped | N
         return Stopped(service, how)
 
 
+def ask_to_end(service: Service, seconds: float) -> bool:
+    """Send TERM to the program that was started, and to nothing else of it; return whether it ended in time.
+
+    For a program that ends its own in good order, which :func:`stop` would cut across by signalling them all.
+    """
+    if (leader := _leader(service)) is not None:
+        _signal(leader, signal.SIGTERM)
+    over = time.monotonic() + seconds
+    while running(service) and time.monotonic() < over:
+        time.sleep(_PAUSE_SECONDS)
+    return not running(service)
+
+
 def wait_until_ready(
     service: Service,
     check: Callable[[], bool],

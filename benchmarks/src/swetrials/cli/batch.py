@@ -1,0 +1,227 @@
+"""``batch start|status|tail|stop``: many models, one after another, without anybody waiting for them."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from swetrials.cli.errors import PREFLIGHT, USAGE
+from swetrials.cli.interrupting import run_async
+from swetrials.cli.progress import show_check
+from swetrials.cli.rendering import console_for_output
+from swetrials.pipeline.batch import run_batch
+from swetrials.pipeline.batch_checks import batch_checks
+from swetrials.pipeline.batch_plan import BatchOptions, BatchPlan, batch_config, lay_out_batch, plan_batch
+from swetrials.pipeline.batch_status import BatchStatus, Board
+from swetrials.pipeline.batch_step import COMMAND, run_step
+from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.records.models import ModelRegistry
+from swetrials.reports.figures import seconds
+from swetrials.reports.model_catalogue import catalogue_text, fit_key_text
+from swetrials.serving import process
+from swetrials.serving.process import Service
+from swetrials.store.documents import load_document
+from swetrials.store.files import RecordError, read_record, write_record
+from swetrials.store.project import find_project
+from swetrials.store.validation import did_you_mean
+
+NOT_RUNNING = 1
+KEY_VARIABLE = "SWETRIALS_API_KEY"
+_SERVICE = "batch"
+_STOP_SECONDS = 180.0
+_TAIL_SECONDS = 0.5
+
+
+def start(
+    models: Sequence[str], path: Path | None, flags: Mapping[str, object], options: BatchOptions, *, detach: bool
+) -> int:
+    """Check a batch and start it: in the background, or here.
+
+    Returns:
+        Exit code. In the background: 0 once it has been started. Here: 1 when a model's run or judging failed.
+
+    Raises:
+        UsageError: what is asked for contradicts itself, or another batch runs.
+        DocumentError: configuration, registry or dataset have faults.
+    """
+    config = batch_config(path, flags)
+    if wrong := _wrong_models(models, config.provider):
+        print(f"{catalogue()}\n\n{wrong}", file=sys.stderr)
+        return USAGE
+    benches = lay_out_batch(config, models, options)
+    plan = plan_batch(benches, options)
+    if (running := process.find(_folder(), _SERVICE)) is not None:
+        raise UsageError(f"a batch is running already: pid {running.pid}; see: swetrials batch status")
+    if not _checked(benches, options):
+        print("nothing was run, nothing was spent", file=sys.stderr)
+        return PREFLIGHT
+    if config.api_key is not None:
+        os.environ[KEY_VARIABLE] = config.api_key.get_secret_value()
+    file = _folder() / "batch-plan.json"
+    write_record(file, plan)
+    return _detach(file) if detach else work(file)
+
+
+def work(file: Path) -> int:
+    """Work through a plan until ALL DONE. Exit code 1 when a model's run or judging failed; each is named.
+
+    Raises:
+        UsageError: another batch is at work.
+        RecordError: the plan cannot be read.
+    """
+    plan = read_record(file, BatchPlan)
+    lock = FileLock(_folder() / "batch-at-work.lock", timeout=0)
+    try:
+        with lock:
+            board = Board(_status_file(), [model.model for model in plan.models], _say)
+            status = run_async(lambda: run_batch(plan, board, partial(run_step, say=_say)))
+    except Timeout:
+        raise UsageError("another batch is at work in this clone: swetrials batch status") from None
+    for model in status.models:
+        for remark in model.remarks:
+            _say(f"{model.model}: {remark}")
+    for model in status.failed:
+        for problem in model.problems:
+            _say(f"failed: {model.model}: {problem}")
+    _say(f"ALL DONE: {len(status.models)} models, {len(status.failed)} failed")
+    return 1 if status.failed else 0
+
+
+def status(*, as_json: bool) -> int:
+    """Print how the batch stands, or how the last one came out. Exit code 1 when none is running."""
+    service, known = process.find(_folder(), _SERVICE), _status()
+    if as_json:
+        described = known.model_dump(mode="json") if known else None
+        pid, log = (service.pid, str(service.log)) if service else (None, None)
+        print(json.dumps({"running": service is not None, "pid": pid, "log": log, "batch": described}))
+        return 0 if service else NOT_RUNNING
+    print(_headline(service, known))
+    for model in known.models if known else ():
+        print(f"  {model.model}: run {model.run}, judging {model.judging}")
+        for line in (*model.problems, *model.remarks):
+            print(f"    {line}")
+    return 0 if service else NOT_RUNNING
+
+
+def tail(lines: int) -> int:
+    """Print the end of the batch's log, and what is added to it until the batch ends."""
+    log = _folder() / f"{_SERVICE}.log"
+    service = process.find(_folder(), _SERVICE)
+    if not log.is_file():
+        print("no batch was started in the background here")
+        return NOT_RUNNING
+    with log.open(encoding="utf-8", errors="replace") as file:
+        for line in file.readlines()[-lines:]:
+            print(line, end="")
+        while True:
+            alive = service is not None and process.running(service)
+            for line in file:
+                print(line, end="", flush=True)
+            if not alive:
+                return 0
+            time.sleep(_TAIL_SECONDS)
+
+
+def stop() -> int:
+    """Stop the batch in good order: the run under way saves what it has, server and collector end."""
+    service = process.find(_folder(), _SERVICE)
+    if service is None:
+        process.stop(_folder(), _SERVICE)
+        print("no batch is running")
+        return 0
+    print(f"stopping the batch, pid {service.pid}: its run saves what it has", flush=True)
+    in_time = process.ask_to_end(service, _STOP_SECONDS)
+    process.stop(_folder(), _SERVICE)
+    print("the batch is stopped" if in_time else "the batch had to be killed")
+    print("next: the same command with --resume goes on where it stopped")
+    return 0
+
+
+def catalogue() -> str:
+    """Return the models that can be served, with the fit key."""
+    registry = _registry()
+    return f"{catalogue_text(registry)}\n\nfit key\n{fit_key_text(registry)}"
+
+
+def _wrong_models(models: Sequence[str], provider: str) -> str:
+    """Return what is wrong with the models that were named, and nothing when nothing is."""
+    if not models:
+        return "name at least one model: swetrials batch MODEL..."
+    if provider != "vllm":
+        return ""
+    registry = _registry()
+    known = [model.served_name for model in registry.models]
+    strange = [f"{name!r} is not in config/models.yaml{did_you_mean(name, known)}" for name in models
+               if name not in known]  # fmt: skip
+    return "; ".join(strange)
+
+
+def _checked(benches: Sequence[Workbench], options: BatchOptions) -> bool:
+    console = console_for_output()
+
+    async def look() -> bool:
+        good = True
+        async for check in batch_checks(benches, options):
+            show_check(console, check)
+            good = good and check.status != "failed"
+        return good
+
+    return run_async(look)
+
+
+def _detach(file: Path) -> int:
+    words = [*COMMAND, "batch", "work", str(file)]
+    service = process.start(
+        _folder(),
+        _SERVICE,
+        words,
+        environment={**os.environ, "PYTHONUNBUFFERED": "1"},
+        cwd=Path.cwd(),
+        port=None,
+    )
+    print(f"the batch runs in the background: pid {service.pid}")
+    print(f"  log     {service.log}")
+    print(f"  follow  tail -f {service.log}")
+    print("  also    swetrials batch status | tail | stop")
+    return 0
+
+
+def _headline(service: Service | None, known: BatchStatus | None) -> str:
+    if service is not None:
+        return f"a batch is running: pid {service.pid}, for {seconds(service.age_seconds)}, log {service.log}"
+    if known is None:
+        return "no batch has run here"
+    if known.ended_at is None:
+        return f"no batch is running; the last one, of {known.started_at:%Y-%m-%d %H:%M} UTC, was killed"
+    how = "was stopped" if known.unfinished else "ended"
+    return f"no batch is running; the last one {how} at {known.ended_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # a full disk takes no line of the log, and ends no batch
+        print(line, flush=True)
+
+
+def _folder() -> Path:
+    return find_project().tools / "run"
+
+
+def _status_file() -> Path:
+    return _folder() / "batch-status.json"
+
+
+def _status() -> BatchStatus | None:
+    try:
+        return read_record(_status_file(), BatchStatus)
+    except RecordError:
+        return None
+
+
+def _registry() -> ModelRegistry:
+    return load_document(find_project().config / "models.yaml", ModelRegistry)
