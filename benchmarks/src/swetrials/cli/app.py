@@ -38,6 +38,7 @@ Force = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")]
 SkipProbe = Annotated[bool, typer.Option("--skip-probe", help="Make no test call before the first trial.")]
 Keep = Annotated[bool, typer.Option("--keep-checkouts", help="Keep checkouts and homes of the attempts.")]
+Stream = Annotated[bool, typer.Option("--stream", help="Show what the agents do while they do it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JudgeNames = Annotated[str, typer.Option(help="Judges, comma-separated: tests, codex; empty: none.", metavar="NAMES")]
 JudgeProvider = Annotated[
@@ -72,13 +73,14 @@ def run(
 DryRun = False,
     skip_probe: SkipProbe = False,
     keep_checkouts: Keep = False,
+    stream: Stream = False,
 ) -> None:
     """Run trials: an agent works through a dataset's tasks. Judges nothing."""
     from swetrials.cli import running
     from swetrials.pipeline.benchmark import RunOptions
 
     options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
-    _leave(running.dry_run(config, flags) if dry_run else running.run(config, flags, options))
+    _leave(running.dry_run(config, flags) if dry_run else running.run(config, flags, options, stream=stream))
 
 
 @app.command(
@@ -97,6 +99,7 @@ def e2e(
 DryRun = False,
     skip_probe: SkipProbe = False,
     keep_checkouts: Keep = False,
+    stream: Stream = False,
     judge_provider: JudgeProvider = None,
     judge_model: JudgeModel = None,
     judge_reasoning_effort: Annotated[str | None, typer.Option(help="The judge's reasoning effort.")] = None,
@@ -111,7 +114,7 @@ DryRun = False,
         _leave(running.dry_run(config, flags))
     options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
     choice = JudgeChoice(judge_provider, judge_model, judge_reasoning_effort)
-    _leave(running.end_to_end(config, flags, options, _names(judge), choice))
+    _leave(running.end_to_end(config, flags, options, _names(judge), choice, stream=stream))
 
 
 @app.command(epilog="Example: swetrials judge --recursive --no-overwrite --folder swe-benchmark-data/rehearsal")

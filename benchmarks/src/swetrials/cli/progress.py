@@ -1,6 +1,7 @@
 """Showing a run while it goes: a live table on a terminal, plain lines elsewhere."""
 
 import time
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -9,8 +10,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from swetrials.agents.events import Event
 from swetrials.providers.base import Check
 from swetrials.reports import figures
+from swetrials.trials.crew import Listener
+from swetrials.trials.plan import Trial
 from swetrials.trials.trial import Observer, Progress
 
 _MARKS = {
@@ -44,8 +48,10 @@ def _print_line(console: Console, name: str, mark: Text, detail: Text) -> None:
 class ConsoleViewer:
     """Shows checks, remarks and progress on one console."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, trace: Callable[[Event], str | None] | None = None) -> None:
+        """Use a console; ``trace`` says how what agents do is shown, where it is to be shown at all."""
         self._console = console
+        self._trace = trace
         self._total = 0
         self._latest: dict[str, Progress] = {}
         self._began: dict[str, float] = {}
@@ -80,6 +86,17 @@ class ConsoleViewer:
     def progress(self) -> Observer:
         """Take in how a trial is getting on."""
         return self._observe
+
+    @property
+    def listener(self) -> Listener | None:
+        """Take in what agents say and do, where a person wants to see that."""
+        return self._heard if self._trace is not None else None
+
+    def _heard(self, trial: Trial, events: Sequence[Event]) -> None:
+        whose = f"{trial.label} | " if self._total > 1 else ""
+        for event in events:
+            if self._trace is not None and (line := self._trace(event)):
+                self.say(f"  {whose}{line}")
 
     def _observe(self, progress: Progress) -> None:
         label = progress.trial.label

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -19,6 +20,7 @@ from swetrials.pipeline.judging import Judged
 from swetrials.pipeline.workbench import Workbench, clear_up, lay_out
 from swetrials.reports import figures
 from swetrials.reports.run_summary import summarize_scope
+from swetrials.reports.trace import trace_line
 from swetrials.store.documents import load_config
 from swetrials.store.files import to_json
 
@@ -29,13 +31,13 @@ def dry_run(path: Path | None, flags: Mapping[str, object]) -> int:
     return 0
 
 
-def run(path: Path | None, flags: Mapping[str, object], options: RunOptions) -> int:
-    """Run trials and summarise them."""
+def run(path: Path | None, flags: Mapping[str, object], options: RunOptions, *, stream: bool) -> int:
+    """Run trials and summarise them; with ``stream``, show what the agents do meanwhile."""
     bench = lay_out(load_config(path, os.environ, flags))
     console = console_for_output()
 
     async def go() -> RunResult:
-        with _viewer(console, bench) as viewer:
+        with _viewer(console, bench, stream=stream) as viewer:
             async with bench.provider.open(bench.config) as hosting:
                 return await run_plan(bench, hosting, options, viewer)
 
@@ -50,13 +52,15 @@ def end_to_end(
     options: RunOptions,
     judges: Sequence[str],
     choice: JudgeChoice,
+    *,
+    stream: bool,
 ) -> int:
-    """Run trials, judge them, summarise them."""
+    """Run trials, judge them, summarise them; with ``stream``, show what the agents do meanwhile."""
     bench = lay_out(load_config(path, os.environ, flags))
     console = console_for_output()
 
     async def go() -> tuple[RunResult, list[Judged]]:
-        with _viewer(console, bench) as viewer:
+        with _viewer(console, bench, stream=stream) as viewer:
             return await run_and_judge(
                 bench, options, judges, choice, viewer, lambda judged: viewer.say(judged_line(judged))
             )
@@ -75,8 +79,8 @@ def summarize(folder: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _viewer(console: Console, bench: Workbench) -> ConsoleViewer:
-    viewer = ConsoleViewer(console)
+def _viewer(console: Console, bench: Workbench, *, stream: bool) -> ConsoleViewer:
+    viewer = ConsoleViewer(console, partial(trace_line, redacted=bench.redactor.text) if stream else None)
     clear_up(bench.work_root, viewer.say)
     config = bench.config
     label = " · REHEARSAL (scripted model, free)" if config.provider == "rehearsal" else ""
