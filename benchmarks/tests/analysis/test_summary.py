@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 
 from pipeline.written import evaluation, metrics, rubric
 from swetrials.analysis.summary import ScoredTrial, SummaryError, read_trials, summarize
+from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import TestsEvaluation
+from swetrials.records.limits import Limits
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
 from swetrials.store.files import RecordError, write_record
 
 K = OutcomeKind
+LIMITS = Limits.of(RunnerConfig(), None)
 NOT_JUDGED = "not judged"
 
 
@@ -137,15 +140,26 @@ def test_repeats_are_rows_of_their_own() -> None:
         ("skill", {"skill": "swe2"}),
         ("provider", {"provider": "rehearsal"}),
         ("skill_sha256", {"skill_sha256": "reworded"}),
+        ("max_turns", {"limits": LIMITS.model_copy(update={"max_turns": 3})}),
     ],
 )
 def test_a_mixture_is_refused_by_the_name_of_what_differs(field: str, changes: dict[str, Any]) -> None:
-    with pytest.raises(SummaryError, match=f"differ in {field}: .* in a; .* in b"):
-        summarize([trial(20, task="a"), trial(20, task="b", **changes)])
+    with pytest.raises(SummaryError, match=f"differ in {field}: .* in a, .* in b"):
+        summarize([trial(20, task="a", limits=LIMITS), trial(20, task="b", **{"limits": LIMITS, **changes})])
+
+
+def test_everything_that_differs_is_named() -> None:
+    with pytest.raises(SummaryError, match=r"differ in provider: .*; in agent_version: '1' in a, '2' in b\."):
+        summarize([trial(20, task="a", agent_version="1"), trial(20, task="b", agent_version="2", provider="vllm")])
+
+
+def test_two_commits_of_one_task_are_a_mixture_too() -> None:
+    with pytest.raises(SummaryError, match=r"\(commit\)"):
+        summarize([trial(20), trial(20, repeat=2, commit="1" * 40)])
 
 
 def test_two_wordings_of_one_task_are_a_mixture_too() -> None:
-    with pytest.raises(SummaryError, match=r"task task-1 was worded differently in task-1 and task-1--r2 .*sha256"):
+    with pytest.raises(SummaryError, match=r"task task-1 was another one in task-1 and task-1--r2 .*sha256"):
         summarize([trial(20), trial(20, repeat=2, task_sha256="reworded")])
 
 

@@ -1,6 +1,7 @@
 """Running a plan: every check before anything is spent, and the record that decides what runs again."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Check
 from swetrials.providers.endpoint import Endpoint
+from swetrials.records.config import RunnerConfig
+from swetrials.records.cost import Cost
+from swetrials.records.limits import Limits
+from swetrials.records.lock import JudgePin, RunLock
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.files import sha256_of, write_record
@@ -49,6 +54,10 @@ class Watcher:
     @property
     def progress(self) -> Observer:
         return self.seen.append
+
+    @property
+    def listener(self) -> None:
+        return None
 
     def failed(self) -> dict[str, Check]:
         return {check.name: check for check in self.checks if check.status == "failed"}
@@ -202,6 +211,7 @@ def finished(yard: Yard, task: str, kind: K = K.COMPLETED, **changes: Any) -> Me
     same: dict[str, Any] = {
         "task": task, "dataset": "yard", "task_sha256": dataset.task_sha256(words), "provider": "endpoint",
         "skill_sha256": sha256_of("Do the task.\n"), "agent": "stand-in", "scope": "yard",
+        "agent_version": "1.0", "limits": Limits.of(yard.runner(settings_file=None), None),
     }  # fmt: skip
     return metrics(kind, **{**same, **changes})
 
@@ -225,6 +235,8 @@ AGAIN: dict[str, Callable[[Yard, str], Metrics | bytes | None]] = {
     "rate-limited": lambda yard, task: finished(yard, task, K.RATE_LIMITED),
     "no-checkout": lambda yard, task: finished(yard, task, K.CHECKOUT_FAILED),
     "idle": lambda yard, task: finished(yard, task, K.IDLE),
+    "not-begun": lambda yard, task: finished(yard, task, K.BUDGET_SPENT),
+    "failed-of-another-version": lambda yard, task: finished(yard, task, K.RATE_LIMITED, task_sha256="of before"),
 }
 STAYS: dict[str, K] = {
     "completed": K.COMPLETED,
@@ -276,6 +288,9 @@ def test_yes_moves_everything_out_of_the_way(yard: Yard) -> None:
         ({"task_sha256": "worded otherwise"}, "task_sha256"),
         ({"skill_sha256": "another wording of the skill"}, "skill_sha256"),
         ({"model": "vendor.some-model"}, "model"),
+        ({"agent_version": "0.9"}, "agent_version"),
+        ({"limits": Limits.of(RunnerConfig(max_turns=3, timeout_seconds=30), None)}, "another max_turns)"),
+        ({"limits": Limits.of(RunnerConfig(timeout_seconds=30), "s")}, "another settings_sha256)"),
     ],
 )
 def test_a_finished_trial_of_another_run_is_neither_kept_nor_cleared_by_a_resume(
@@ -292,6 +307,105 @@ def test_a_finished_trial_of_another_run_is_neither_kept_nor_cleared_by_a_resume
     run(bench_of(yard), replace(QUICK, resume=True, force=True), watcher)
     assert watcher.ran() == {"task-1"}
     assert (folder.path / "lld.md").read_text() == "# lld\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "kept"),
+    [(WHOLE, False), ("exit 3\n", False), ('cat "$RECORDED/err429.jsonl"\n', True)],
+    ids=["completed", "crashed", "rate-limited"],
+)
+def test_a_finished_trial_comes_back_when_its_successor_says_nothing(yard: Yard, script: str, kept: bool) -> None:
+    record = finished(yard, "task-1")
+    folder = earlier(yard, "task-1", record)
+    result = run(bench_of(yard, script), replace(QUICK, yes=True))
+    assert (folder.metrics() == record) == kept
+    assert ((folder.path / "lld.md").exists() and (folder.path / "lld.md").read_text() == "earlier work\n") == kept
+    assert result.made[0] != record
+    (trashed,) = (yard.results / TRASH).rglob("metrics.json")
+    assert (TrialFolder(trashed.parent).metrics() == record) != kept
+
+
+def test_an_interruption_leaves_what_was_not_begun_where_it_is(yard: Yard) -> None:
+    yard.tasks = ("task-1", "task-2")
+    yard.write_dataset()
+    records = {task: finished(yard, task) for task in yard.tasks}
+    folders = {task: earlier(yard, task, record) for task, record in records.items()}
+    bench = bench_of(yard, "sleep 60\n")
+
+    async def go() -> None:
+        async with bench.provider.open(bench.config) as hosting:
+            with anyio.move_on_after(1.5):
+                await run_plan(bench, hosting, replace(QUICK, yes=True), Watcher())
+
+    anyio.run(go)
+    assert {task: folder.metrics() for task, folder in folders.items()} == records
+    (interrupted,) = (yard.results / TRASH).rglob("metrics.json")
+    assert TrialFolder(interrupted.parent).metrics().outcome.kind is K.INTERRUPTED
+
+
+def priced(yard: Yard, task: str, kind: K = K.COMPLETED, usd: float = 2.0) -> Metrics:
+    cost = Cost(amount_usd=usd, basis="metered", status="complete")
+    return finished(yard, task, kind, cost=cost, total_cost_usd=usd)
+
+
+@pytest.mark.parametrize(
+    ("earlier_usd", "limit_usd", "status", "told"),
+    [
+        ((), None, "ok", "forecast unknown: no earlier trials of agent and model here"),
+        ((), 5.0, "ok", "forecast unknown: no earlier trials of agent and model here; limit $5.00, $0.00 of it spent"),
+        ((2.0, 4.0), None, "ok", "about $6.00 for 2 trials, from 2 earlier ones"),
+        ((2.0, 4.0), 50.0, "ok", "about $6.00 for 2 trials, from 2 earlier ones; limit $50.00, $6.00 of it spent"),
+        ((2.0, 4.0), 11.0, "warning", "not all may begin"),
+        ((2.0, 4.0), 6.0, "failed", "nothing is left; limit $6.00, $6.00 of it spent"),
+    ],
+)
+def test_before_anything_is_spent_it_says_what_it_will_cost(
+    yard: Yard, earlier_usd: tuple[float, ...], limit_usd: float | None, status: str, told: str
+) -> None:
+    done = [f"done-{n}" for n, _ in enumerate(earlier_usd)]
+    yard.tasks = (*done, "task-1", "task-2")
+    yard.write_dataset()
+    for task, usd in zip(done, earlier_usd, strict=True):
+        earlier(yard, task, priced(yard, task, usd=usd))
+    bench = bench_of(yard, max_budget_usd=limit_usd, dollars_per_hour=1.0, tasks=yard.tasks)
+    watcher = Watcher()
+    with suppress(PreflightError):
+        run(bench, replace(QUICK, resume=True), watcher)
+    (check,) = [check for check in watcher.checks if check.name == "budget"]
+    assert (check.status, told in check.detail) == (status, True), check.detail
+    assert (watcher.ran() == {"task-1", "task-2"}) == (status != "failed")
+
+
+def test_without_a_price_no_limit_can_be_kept(yard: Yard) -> None:
+    watcher = Watcher()
+    with pytest.raises(PreflightError):
+        run(bench_of(yard, max_budget_usd=5.0), QUICK, watcher)
+    assert "no price is known for some-model" in watcher.failed()["budget"].detail
+    assert watcher.seen == []
+
+
+def test_the_lock_pins_what_ran_each_time(yard: Yard) -> None:
+    scope = yard.results / "some-model" / "stand-in" / "swe3" / "yard"
+    judge = JudgePin(names=("codex",), provider="personal", model="judge-model")
+    bench = bench_of(yard)
+
+    async def go() -> None:
+        async with bench.provider.open(bench.config) as hosting:
+            await run_plan(bench, hosting, QUICK, Watcher(), judge=judge)
+
+    anyio.run(go)
+    run(bench_of(yard, repeats=2), replace(QUICK, resume=True))
+    text = (scope / "lock.json").read_text()
+    assert SECRET not in text
+    first, second = RunLock.model_validate_json(text).sessions
+    assert (first.judge, second.judge) == (judge, None)
+    assert (first.agent, first.agent_version, first.model) == ("stand-in", "1.0", "some-model")
+    assert (first.config["repeats"], second.config["repeats"], "api_key" in first.config) == (1, 2, False)
+    assert first.tasks["task-1"].commit == yard.commit
+    assert first.ended_at is not None and first.ended_at >= first.started_at
+    record = finished(yard, "task-1")
+    assert first.tasks["task-1"].task_sha256 == record.trial.task_sha256
+    assert first.skill_sha256 == record.provenance.skill_sha256
 
 
 def test_two_runs_never_write_to_one_place(yard: Yard) -> None:

@@ -18,6 +18,7 @@ def metrics(kind: OutcomeKind = OutcomeKind.COMPLETED, repeat: int = 1, **change
         "provenance": {
             "harness_version": "0.1.0", "skill_sha256": "s", "prompt_sha256": "p", "commit": "0" * 40,
             "sandbox": "none", "permission_mode": "acceptEdits", "python_version": "3.11", "platform": "linux",
+            "limits": None, "agent_version": None,
         },
     }  # fmt: skip
     for block in blocks.values():

@@ -63,6 +63,9 @@ class StandIn:
         environment = {"ARTIFACTS": str(job.artifacts), "RECORDED": str(RECORDED), "ROUTE": job.route.base_url}
         return Launch((str(binary), "-c", script), environment, {job.home / "prompt.txt": job.prompt})
 
+    def recognises(self, line: Mapping[str, object]) -> bool:
+        return False
+
     def reader(self) -> StreamReader:
         return ClaudeReader()
 

@@ -1,7 +1,7 @@
 """What the trials of one run come to: means with both denominators, failures by kind, totals."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from swetrials.records.cost import Cost
 from swetrials.records.errors import KnownError
 from swetrials.records.evaluation import Evaluation
+from swetrials.records.fingerprint import Fingerprint
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.summary import RunSummary, ScoreMean, SummaryTask
@@ -103,28 +104,33 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
 
 
 def _refuse_mixtures(trials: Sequence[ScoredTrial]) -> None:
-    one_value: dict[str, Callable[[Metrics], str]] = {
-        "dataset": lambda m: m.trial.dataset,
-        "model": lambda m: m.model_slug,
-        "agent": lambda m: m.agent,
-        "skill": lambda m: m.skill,
-        "provider": lambda m: m.provider,
-        "skill_sha256": lambda m: m.provenance.skill_sha256,
-    }
-    for name, value in one_value.items():
-        found = {value(t.metrics): t.folder for t in trials}
-        if len(found) > 1:
-            pairs = "; ".join(f"{v!r} in {folder}" for v, folder in found.items())
-            raise SummaryError(f"these trials differ in {name}: {pairs}. Summarise each run's own folder")
-    wordings: dict[str, tuple[str, str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for trial in trials:
-        task, sha = trial.metrics.task, trial.metrics.trial.task_sha256
-        known = wordings.setdefault(task, (sha, trial.folder))
-        if known[0] != sha:
-            raise SummaryError(
-                f"task {task} was worded differently in {known[1]} and {trial.folder} (task_sha256); "
-                "move the older one away"
-            )
+        for name, value in Fingerprint.of(trial.metrics).facts.items():
+            if name != "task_sha256":
+                found.setdefault(name, {}).setdefault(f"{value!r}", trial.folder)
+    mixed = [
+        f"in {name}: {', '.join(f'{value} in {folder}' for value, folder in values.items())}"
+        for name, values in found.items()
+        if len(values) > 1
+    ]
+    if mixed:
+        raise SummaryError(f"these trials differ {'; '.join(mixed)}. Summarise each run's own folder")
+    _refuse_other_wordings(trials)
+
+
+def _refuse_other_wordings(trials: Sequence[ScoredTrial]) -> None:
+    known: dict[tuple[str, str], tuple[str, str]] = {}
+    for trial in trials:
+        task, commit = trial.metrics.task, trial.metrics.provenance.commit
+        for what, value in (("task_sha256", trial.metrics.trial.task_sha256), ("commit", commit)):
+            if value is None:
+                continue
+            first, folder = known.setdefault((task, what), (value, trial.folder))
+            if value != first:
+                raise SummaryError(
+                    f"task {task} was another one in {folder} and {trial.folder} ({what}); move the older one away"
+                )
 
 
 def _valid_mean(trials: Sequence[ScoredTrial]) -> ScoreMean:

@@ -8,6 +8,7 @@ from swetrials.records.base import Record
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Dataset
 from swetrials.records.evaluation import Evaluation
+from swetrials.records.lock import RunLock
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.records.summary import RunSummary
 from swetrials.records.trajectory import Trajectory
@@ -18,6 +19,7 @@ RECORDS: dict[str, type[Record]] = {
     "runner-config": RunnerConfig,
     "metrics": Metrics,
     "attempt": AttemptRecord,
+    "run-lock": RunLock,
     "evaluation": Evaluation,
     "run-summary": RunSummary,
     "trajectory": Trajectory,

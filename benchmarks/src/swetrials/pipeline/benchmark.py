@@ -8,14 +8,18 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
+from swetrials.pipeline.forecast import budget_check, forecast
+from swetrials.pipeline.locking import locked
 from swetrials.pipeline.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check, Hosting
 from swetrials.records.errors import KnownError
+from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
 from swetrials.store.results import TRASH, TrialFolder
+from swetrials.trials.crew import Listener
 from swetrials.trials.schedule import run_trials
-from swetrials.trials.standing import Standing, standings
+from swetrials.trials.standing import standings
 from swetrials.trials.trial import Observer
 
 
@@ -40,6 +44,10 @@ class Viewer(Protocol):
     @property
     def progress(self) -> Observer:
         """Takes in how a trial is getting on."""
+
+    @property
+    def listener(self) -> Listener | None:
+        """Takes in what agents say and do, if the person wants to see that."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,7 @@ async def run_plan(
     options: RunOptions,
     viewer: Viewer,
     more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
+    judge: JudgePin | None = None,
 ) -> RunResult:
     """Check everything, then run the trials that are to be run.
 
@@ -82,6 +91,7 @@ async def run_plan(
         options: what the person decided for this invocation.
         viewer: who is watching.
         more_checks: what else has to hold before anything is spent, such as a judge that answers.
+        judge: who is to judge afterwards, for the lock.
 
     Raises:
         PreflightError: a check failed; nothing was spent.
@@ -91,12 +101,18 @@ async def run_plan(
         standing = standings(bench.plan, bench.agent_version)
         kept = [s for s in standing if options.resume and s.finished]
         to_run = [s for s in standing if s not in kept]
-        await _preflight(bench, hosting, options, viewer, standing, more_checks)
+        expected = forecast(bench, standing, len(to_run), resume=options.resume)
+        on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
+        about = (on_disk, budget_check(bench, expected))
+        await _preflight(bench, hosting, options, viewer, about, more_checks)
         if in_the_way := sum(s.stale for s in to_run):
             viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
         viewer.expect(len(to_run))
-        crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts)
-        made = await run_trials(crew, bench.plan.dataset, to_run, bench.plan.output, viewer.progress)
+        budget = expected.budget(bench.config.max_budget_usd)
+        crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
+        crew = replace(crew, listen=viewer.listener or crew.listen)
+        with locked(bench, judge):
+            made = await run_trials(crew, bench.plan.dataset, to_run, bench.plan.output, viewer.progress)
     return RunResult(
         tuple(made),
         tuple(s.state for s in kept if isinstance(s.state, Metrics)),
@@ -109,7 +125,7 @@ async def _preflight(
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
-    standing: Sequence[Standing],
+    about: Sequence[Check],
     more_checks: Callable[[], Awaitable[Sequence[Check]]] | None,
 ) -> None:
     failed = False
@@ -127,11 +143,12 @@ async def _preflight(
         show(check)
     async for check in route_checks(bench.agent, hosting):
         show(check)
-    show(stale_check(standing, yes=options.yes, resume=options.resume, force=options.force))
+    for check in about:
+        show(check)
     if options.skip_probe:
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:
-        show(await probe(bench, bench.crew(hosting, keep_checkouts=False)))
+        show(await probe(bench, bench.crew(hosting)))
     for check in await more_checks() if more_checks and not failed else ():
         show(check)
     if failed:

@@ -53,7 +53,8 @@ async def run_and_judge(
             return found
 
         async with bench.provider.open(bench.config) as hosting:
-            result = await run_plan(bench, hosting, options, viewer, checks)
+            pin = choice.pin(judges, rehearsal=rehearsal)
+            result = await run_plan(bench, hosting, options, viewer, checks, pin)
         words = await judge_trials(
             result.folders,
             [judge for judge in opened if judge.name not in absent],

@@ -19,6 +19,7 @@ from swetrials.judges import (
 )
 from swetrials.pipeline.workbench import UsageError
 from swetrials.providers.rehearsal import scenario_beside
+from swetrials.records.lock import JudgePin
 from swetrials.store.documents import load_document
 from swetrials.store.project import Project
 from swetrials.wire.rehearsal import Scenario, rehearse
@@ -48,6 +49,17 @@ class JudgeChoice:
         if self.provider is not None and self.provider not in PROVIDERS:
             raise UsageError(f"--judge-provider: {self.provider!r} is not one of {', '.join(PROVIDERS)}")
         return self.provider or ("rehearsal" if rehearsal else "personal")
+
+    def pin(self, names: Sequence[str], *, rehearsal: bool) -> JudgePin | None:
+        """Return the choice as it is recorded; ``None`` when nobody judges."""
+        if not names:
+            return None
+        return JudgePin(
+            names=tuple(names),
+            provider=self.provider_for(rehearsal),
+            model=self.model,
+            reasoning_effort=self.reasoning_effort,
+        )
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from swetrials.records.errors import KnownError
 from swetrials.store.documents import load_dataset
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
+from swetrials.trials.budget import Budget
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.workspace.environment import toolchain_roots
@@ -68,8 +69,13 @@ class Workbench:
         box = self.sandbox
         return Bench(self.repositories, self.work_root, self.redactor, box.bwrap, box.hidden, box.readable)
 
-    def crew(self, hosting: Hosting, *, keep_checkouts: bool) -> Crew:
+    def crew(self, hosting: Hosting, *, keep_checkouts: bool = False, budget: Budget | None = None) -> Crew:
         """Return what the run's attempts share.
+
+        Args:
+            hosting: the provider at work.
+            keep_checkouts: leave the attempts' folders for a person to look at.
+            budget: what they may spend; by default, whatever they do.
 
         Raises:
             UsageError: the agent is not installed.
@@ -93,6 +99,7 @@ class Workbench:
             sandbox=self.sandbox,
             redactor=self.redactor,
             keep_checkouts=keep_checkouts,
+            budget=budget or Budget(),
         )
 
 

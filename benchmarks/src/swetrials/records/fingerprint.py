@@ -35,13 +35,14 @@ class Fingerprint(Record):
             limits=metrics.provenance.limits,
         )
 
+    @property
+    def facts(self) -> dict[str, object]:
+        """What is told, by name; each limit by its own."""
+        told = {name: getattr(self, name) for name in type(self).model_fields if name != "limits"}
+        limits = dict(self.limits) if self.limits is not None else {}
+        return {name: value for name, value in told.items() if value is not None} | limits
+
     def differences(self, other: Self) -> tuple[str, ...]:
-        """Return the names of what differs, single limits by their own; what one of the two does not tell is equal."""
-        mine, others = _flat(self), _flat(other)
-        return tuple(name for name, value in mine.items() if name in others and others[name] != value)
-
-
-def _flat(fingerprint: Fingerprint) -> dict[str, object]:
-    told = {name: getattr(fingerprint, name) for name in Fingerprint.model_fields if name != "limits"}
-    limits = dict(fingerprint.limits) if fingerprint.limits is not None else {}
-    return {name: value for name, value in told.items() if value is not None} | limits
+        """Return the names of the facts that differ; what one of the two does not tell is no difference."""
+        others = other.facts
+        return tuple(name for name, value in self.facts.items() if name in others and others[name] != value)

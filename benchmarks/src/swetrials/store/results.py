@@ -12,6 +12,7 @@ from swetrials.store.files import RecordError, read_record
 TRASH = ".trash"
 METRICS = "metrics.json"
 EVALUATION = "eval.json"
+LOCK = "lock.json"
 
 
 @dataclass(frozen=True)

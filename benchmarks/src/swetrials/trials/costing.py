@@ -2,13 +2,27 @@
 
 from datetime import datetime
 
+from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import hardware_cost
+from swetrials.providers.base import Provider
+from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock
 from swetrials.trials.crew import Crew
 
 _THROUGHPUT = "processed_tokens_per_second"
+
+
+def unpriced(config: RunnerConfig, provider: Provider, prices: PriceBook) -> str:
+    """Return why what is run will have no price; empty when it has one."""
+    if provider.priced == "free" or config.dollars_per_hour is not None:
+        return ""
+    if provider.priced == "hardware":
+        return f"{config.model} runs on a machine of no stated rate; say --dollars-per-hour"
+    if prices.token_price(config.model, config.provider, config.aws_region) is None:
+        return f"no price is known for {config.model}"
+    return ""
 
 
 def attempt_cost(
@@ -45,7 +59,7 @@ def attempt_cost(
             completeness=usage.headline.completeness,
         )
     elif crew.provider.priced == "hardware":
-        cost = Cost(note=f"{config.model} runs on a machine of no stated rate; say --dollars-per-hour")
+        cost = Cost(note=unpriced(config, crew.provider, crew.prices))
     else:
         cost = crew.prices.token_cost(
             usage.headline, config.model, config.provider, config.aws_region, usage.by_model, at=at

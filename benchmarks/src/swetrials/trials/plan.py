@@ -133,6 +133,11 @@ def read_skill(skills: Path, name: str) -> Skill:
         raise PlanError(f"skill: {name!r} has no {path}; there are: {known}") from None
 
 
+def prompt_sha256(task: Task) -> str:
+    """Return the hash of what an agent is told of a task, with the places left open."""
+    return sha256_of(prompt_for(task, Path("checkout"), Path("artifacts")))
+
+
 def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...] = ()) -> str:
     """Return what an agent is told of a task: names, places and the problem, never the ground truth.
 

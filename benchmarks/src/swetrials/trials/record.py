@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
 
 from swetrials import __version__
 from swetrials.records.cost import Cost
@@ -17,7 +16,7 @@ from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import sha256_of
 from swetrials.trials.attempt import Attempt
 from swetrials.trials.crew import Crew
-from swetrials.trials.plan import Trial, prompt_for
+from swetrials.trials.plan import Trial, prompt_sha256
 from swetrials.trials.witnesses import disagreements, joined
 
 
@@ -127,7 +126,7 @@ def _provenance(ledger: Ledger) -> Provenance:
         harness_version=__version__,
         agent_version=crew.installed.version,
         skill_sha256=sha256_of(crew.skill.text),
-        prompt_sha256=sha256_of(prompt_for(ledger.trial.task, Path("checkout"), Path("artifacts"))),
+        prompt_sha256=prompt_sha256(ledger.trial.task),
         commit=ledger.commit,
         sandbox=crew.sandbox.name,
         permission_mode=crew.config.permission_mode,

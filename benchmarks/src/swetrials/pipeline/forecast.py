@@ -1,0 +1,78 @@
+"""What a run will probably cost, and whether its budget can be kept: from earlier trials, before anything is spent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from swetrials.pipeline.workbench import Workbench
+from swetrials.providers.base import Check
+from swetrials.records.metrics import Metrics
+from swetrials.records.slug import model_slug
+from swetrials.store.results import state_of, trial_folders
+from swetrials.trials.budget import Budget
+from swetrials.trials.costing import unpriced
+from swetrials.trials.standing import Standing
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the trials to run are expected to cost.
+
+    Attributes:
+        to_run: how many there are.
+        seen: on how many earlier trials of the same agent, model and provider the forecast stands.
+        per_trial_usd: their mean; ``None`` without any.
+        spent_usd: what earlier sessions of the run have cost.
+    """
+
+    to_run: int
+    seen: int
+    per_trial_usd: float | None
+    spent_usd: float
+
+    def budget(self, limit_usd: float | None) -> Budget:
+        """Return the budget that the run starts with."""
+        return Budget(limit_usd, self.spent_usd, self.per_trial_usd or 0.0)
+
+
+def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, resume: bool) -> Forecast:
+    """Look for earlier trials in the results tree and take their mean cost.
+
+    Args:
+        bench: the planned run.
+        standings: what is on disk of its trials.
+        to_run: how many of them are to run.
+        resume: whether what the trials on disk have cost is a part of this run.
+    """
+    place = bench.plan.output / model_slug(bench.config.model) / bench.agent.folder
+    earlier = [record for folder in trial_folders(place) if isinstance(record := state_of(folder), Metrics)]
+    costs = [
+        record.total_cost_usd
+        for record in earlier
+        if record.outcome.valid and record.provider == bench.config.provider and record.total_cost_usd is not None
+    ]
+    records = [standing.state for standing in standings if isinstance(standing.state, Metrics)]
+    spent = sum(record.total_cost_usd or 0.0 for record in records) if resume else 0.0
+    return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
+
+
+def budget_check(bench: Workbench, found: Forecast) -> Check:
+    """Say what the run will probably cost, and hold that against its limit."""
+    limit = bench.config.max_budget_usd
+    without = unpriced(bench.config, bench.provider, bench.prices)
+    if without and limit is not None:
+        mend = "say the price (config/pricing.yaml or --dollars-per-hour), or leave out --max-budget-usd"
+        return Check("budget", "failed", f"no limit can be kept: {without}", mend)
+    if bench.provider.priced == "free":
+        return Check("budget", "ok", "free")
+    bound = "" if limit is None else f"; limit ${limit:,.2f}, ${found.spent_usd:,.2f} of it spent"
+    if limit is not None and found.spent_usd >= limit:
+        return Check("budget", "failed", f"nothing is left{bound}", "a higher --max-budget-usd")
+    if without or found.per_trial_usd is None:
+        why = without or "no earlier trials of agent and model here"
+        return Check("budget", "ok", f"forecast unknown: {why}{bound}")
+    expected = found.per_trial_usd * found.to_run
+    detail = f"about ${expected:,.2f} for {found.to_run} trials, from {found.seen} earlier ones{bound}"
+    if limit is not None and found.spent_usd + expected > limit:
+        return Check("budget", "warning", f"{detail}: not all may begin", "--max-budget-usd, or fewer --tasks")
+    return Check("budget", "ok", detail)
