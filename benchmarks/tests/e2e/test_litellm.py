@@ -35,7 +35,7 @@ pytestmark = [
 ]
 
 SCENARIO = QUICKSTART.with_suffix("") / "scenario.yaml"
-FAULTS = (FaultKind.STATUS_401, FaultKind.STATUS_429, FaultKind.STATUS_500, FaultKind.CUT)
+FAULTS = (FaultKind.STATUS_401, FaultKind.STATUS_429, FaultKind.STATUS_500, FaultKind.CUT, FaultKind.HTML)
 KINDS = ("openai", "hosted_vllm", "anthropic")
 
 
@@ -162,6 +162,7 @@ def test_codex_is_answered_and_the_figures_survive(stage: Stage, tmp_path: Path,
         (FaultKind.STATUS_429, OutcomeKind.RATE_LIMITED),
         (FaultKind.STATUS_500, OutcomeKind.PROVIDER_ERROR),
         (FaultKind.CUT, OutcomeKind.PROVIDER_ERROR),
+        (FaultKind.HTML, OutcomeKind.PROVIDER_ERROR),  # which LiteLLM makes an empty answer of
     ],
 )
 def test_a_failure_of_the_backend_reaches_the_agent_as_what_it_is(
