@@ -1,17 +1,43 @@
-"""Codex's configuration, its command line, and what its stream is read into."""
+"""Codex: its configuration, its command line, how it is launched as an agent, and what its stream is read into.
+
+Expected figures are read off the recordings.
+"""
 
 import json
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from agents.jobs import job
+from swetrials.agents.base import Job, Skill
+from swetrials.agents.codex import Codex
 from swetrials.agents.codex_config import KEY_VARIABLE, bedrock_config, endpoint_config, exec_argv
 from swetrials.agents.codex_stream import CodexReader
-from swetrials.agents.events import End, Event, Notice, Retry, Session, Tally, Text, ToolCall, ToolResult
-from swetrials.records.outcome import OutcomeKind
+from swetrials.agents.events import (
+    End,
+    Event,
+    Notice,
+    Retry,
+    Session,
+    SubagentEnd,
+    SubagentStart,
+    Tally,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.records.usage import Usage
+
+RECORDED = Path(__file__).parents[1] / "conformance" / "codex"
+BINARY = Path("/tools/codex")
+
+responses_job = partial(job, dialects={"openai-responses"})
 
 STARTED = {"type": "thread.started", "thread_id": "th-1"}
 NO_METADATA = {"type": "item.completed", "item": {"id": "i0", "type": "error", "message": "Model metadata not found."}}
@@ -166,3 +192,194 @@ def test_argv_reads_the_prompt_from_standard_input() -> None:
     assert argv[argv.index("-c") + 1] == "a=1"
     assert argv[argv.index("--output-schema") + 1] == "/s.json"
     assert "--model" not in exec_argv(Path("codex"), model=None, sandbox="read-only")
+
+
+@pytest.mark.parametrize(
+    ("mode", "sandbox"),
+    [
+        ("plan", "read-only"),
+        ("default", "workspace-write"),
+        ("acceptEdits", "workspace-write"),
+        ("dontAsk", "workspace-write"),
+        ("bypassPermissions", "danger-full-access"),
+    ],
+)
+def test_the_permission_mode_chooses_the_sandbox_of_the_commands(mode: str, sandbox: str) -> None:
+    argv = Codex().launch(BINARY, responses_job(permission_mode=mode, sandbox="bubblewrap")).argv
+    assert argv[argv.index("--sandbox") + 1] == sandbox
+
+
+def config_of(work: Job) -> dict[str, Any]:
+    return tomllib.loads(Codex().launch(BINARY, work).files[work.home / ".codex" / "trial.config.toml"])
+
+
+def test_the_agents_configuration_pins_route_retries_and_what_may_be_written() -> None:
+    work = responses_job(base_url="http://127.0.0.1:1/p/", request_retries=4)
+    config = config_of(work)
+    provider = config["model_providers"][config["model_provider"]]
+    assert provider["base_url"] == "http://127.0.0.1:1/p/v1"
+    # The two kinds multiply, and only one of them is told.
+    assert (provider["request_max_retries"], provider["stream_max_retries"]) == (0, 4)
+    assert config["sandbox_workspace_write"] == {"writable_roots": [str(work.artifacts)], "network_access": True}
+    assert config["approval_policy"] == "never"
+
+
+def test_the_window_decides_when_a_conversation_is_compacted() -> None:
+    config = config_of(responses_job(window=60_000, auto_compact_fraction=0.8))
+    assert (config["model_context_window"], config["model_auto_compact_token_limit"]) == (60_000, 38_000)
+    assert "model_context_window" not in config_of(responses_job(window=None))
+
+
+def test_the_web_is_searched_only_where_the_tool_is_allowed() -> None:
+    assert config_of(responses_job())["web_search"] == "disabled"
+    assert config_of(responses_job(allowed_tools=("WebSearch",)))["web_search"] == "live"
+
+
+@pytest.mark.parametrize(("key", "given"), [("sk-very-secret", "sk-very-secret"), ("", "none")])
+def test_the_key_is_in_the_environment_alone_and_kept_from_the_commands(key: str, given: str) -> None:
+    work = responses_job(api_key=key)
+    launch = Codex().launch(BINARY, work)
+    assert launch.environment[KEY_VARIABLE] == given
+    assert "sk-very-secret" not in "".join([*launch.argv, *launch.files.values()])
+    assert config_of(work)["shell_environment_policy"]["exclude"] == [KEY_VARIABLE]
+    assert all(path.is_relative_to(work.home) for path in launch.files)
+
+
+@pytest.mark.parametrize("prompt", ["--- what", "-v", "a\n" * 100_000])
+def test_any_prompt_is_taken_as_it_is(prompt: str) -> None:
+    launch = Codex().launch(BINARY, responses_job(prompt=prompt))
+    assert launch.stdin is not None
+    assert launch.files[launch.stdin] == prompt
+    assert launch.argv[-1] == "-"
+
+
+def test_the_skill_is_the_prompt_with_the_parameters_in_their_place() -> None:
+    skill = Skill("swe3", "---\nname: swe3\n---\n\n# Do it\n\n$ARGUMENTS\n")
+    launch = Codex().launch(BINARY, responses_job(prompt="task_id: a", skill=skill))
+    assert launch.stdin is not None
+    assert launch.files[launch.stdin] == "# Do it\n\ntask_id: a\n"
+
+
+def test_a_users_settings_rank_below_ours(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('model_verbosity = "low"\n')
+    work = responses_job(settings_file=str(own))
+    launch = Codex().launch(BINARY, work)
+    assert launch.files[work.home / ".codex" / "config.toml"] == 'model_verbosity = "low"\n'
+    assert launch.argv[launch.argv.index("--profile") + 1] == "trial"
+    Codex().check_settings(own)
+    own.write_text("model_verbosity = low\n")
+    with pytest.raises(ValueError, match=str(own)):
+        Codex().check_settings(own)
+
+
+def recorded(name: str) -> bytes:
+    return (RECORDED / f"{name}.jsonl").read_bytes()
+
+
+def tally_of(data: bytes) -> Tally:
+    tally = Tally()
+    tally.add(read(data))
+    return tally
+
+
+ONE_TASK = Usage(fresh_input=10_679, cache_read=30_873, cache_write=0, output=57, reasoning=0)
+
+
+@pytest.mark.parametrize("name", ["ok", "retry_then_success"])
+def test_a_recorded_good_run(name: str) -> None:
+    tally = tally_of(recorded(name))
+    assert (tally.outcome.kind, tally.outcome.blame) == (OutcomeKind.COMPLETED, None)
+    assert (tally.usage.usage, tally.usage.completeness) == (ONE_TASK, "complete")
+    assert dict(tally.tools) == {"shell": 3, "apply_patch": 1}
+    assert tally.last_text == "Done."
+
+
+def test_retries_are_seen_with_their_status() -> None:
+    assert [(retry.attempt, retry.status) for retry in tally_of(recorded("retry_then_success")).retries] == [(1, 429)]
+
+
+def test_parallel_calls_are_told_from_each_other() -> None:
+    results = {event.call_id: event for event in read(recorded("ok")) if isinstance(event, ToolResult)}
+    calls = [event for event in read(recorded("ok")) if isinstance(event, ToolCall) and event.name == "shell"]
+    failed = {str(call.arguments["command"]).split()[-1].strip("'"): results[call.call_id].is_error for call in calls}
+    assert failed == {"x.py": False, "false": True, "ls": False}
+
+
+def test_a_compaction_is_in_the_sum() -> None:
+    usage = tally_of(recorded("compaction")).usage
+    assert usage.usage == Usage(fresh_input=27_130, cache_read=29_175, cache_write=0, output=35, reasoning=0)
+    assert usage.completeness == "complete"
+
+
+def test_a_subagents_tokens_are_told_nowhere_so_the_sum_is_a_lower_bound() -> None:
+    events = read(recorded("subagent"))
+    assert [event for event in events if isinstance(event, SubagentStart | SubagentEnd)] == [
+        SubagentStart("item_1", "", "SUBTASK: say hello"),
+        SubagentEnd("item_1", is_error=False),
+    ]
+    tally = tally_of(recorded("subagent"))
+    assert (tally.usage.usage.fresh_input, tally.usage.completeness) == (1_500, "lower_bound")
+
+
+def test_a_response_that_broke_off_and_was_asked_for_again_is_a_lower_bound() -> None:
+    tally = tally_of(recorded("cut_then_success"))
+    assert tally.outcome.kind is OutcomeKind.COMPLETED
+    assert (tally.usage.usage, tally.usage.completeness) == (ONE_TASK, "lower_bound")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "blame"),
+    [
+        ("err429", OutcomeKind.RATE_LIMITED, Blame.PROVIDER),
+        ("err500", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
+        ("err401", OutcomeKind.AUTH_FAILED, Blame.USER),
+        ("html", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
+        ("cut", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
+        ("empty", OutcomeKind.EMPTY_SUCCESS, Blame.MODEL),
+        ("refusal", OutcomeKind.REFUSED, Blame.MODEL),
+        ("max_tokens", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
+        ("killed", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
+    ],
+)
+def test_recorded_endings(name: str, kind: OutcomeKind, blame: Blame) -> None:
+    tally = tally_of(recorded(name))
+    assert (tally.outcome.kind, tally.outcome.blame) == (kind, blame)
+    assert tally.outcome.detail
+    if kind is not OutcomeKind.EMPTY_SUCCESS:
+        assert tally.usage.completeness == "lower_bound"
+
+
+def test_other_tools_are_seen_as_they_are_called() -> None:
+    search = {"id": "i3", "type": "web_search", "query": "q"}
+    mcp = {"id": "i4", "type": "mcp_tool_call", "server": "s", "tool": "look", "arguments": {"a": 1}}
+    done = {"status": "completed"}
+    assert read(
+        lines(
+            {"type": "item.completed", "item": search},
+            {"type": "item.started", "item": mcp},
+            {"type": "item.completed", "item": mcp | {"status": "failed"}},
+            {"type": "item.completed", "item": {"id": "i5", "type": "todo_list", "items": []} | done},
+        )
+    ) == [
+        ToolCall("i3", "web_search", {"query": "q"}),
+        ToolResult("i3", "", is_error=False),
+        ToolCall("i4", "look", {"a": 1}),
+        ToolResult("i4", "", is_error=True),
+    ]
+
+
+@given(cuts=st.lists(st.integers(0, len(recorded("ok"))), max_size=12))
+@settings(max_examples=20, deadline=None)
+def test_where_the_bytes_are_cut_makes_no_difference(cuts: list[int]) -> None:
+    data, reader, events = recorded("ok"), CodexReader(), list[Event]()
+    for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(data)], strict=True):
+        events += reader.feed(data[start:end])
+    assert [*events, *reader.finish()] == read(data)
+
+
+@pytest.mark.parametrize("name", ["ok", "killed", "err401"])
+def test_its_lines_are_recognised(name: str) -> None:
+    first = json.loads(recorded(name).splitlines()[0])
+    assert Codex().recognises(first)
+    assert not Codex().recognises({"type": "result", "session_id": "x"})

@@ -11,8 +11,8 @@ Facts it rests on (opencode 1.18.33):
 - ``error`` is the end as well, but for a context overflow that a summary can mend. Retries are not told: a response
   that broke off is a step that begins and never finishes, before it begins again.
 - Nothing but the ``task`` tool's call is told of a subagent; its tokens are in no step.
-- An answer that is not of the wire's kind, such as an HTML page, is a step without start, tokens and reason.
-  opencode then asks again, without a pause and without end.
+- An answer that is not of the wire's kind, such as an HTML page, is a step without tokens, content and reason, in
+  Anthropic Messages without a start as well. opencode then asks again, without a pause and without end.
 """
 
 from collections.abc import Iterator, Mapping
@@ -64,6 +64,7 @@ class OpenCodeReader:
         self._lines = JsonLines()
         self._introduced = False
         self._step_open = False
+        self._step_holds_something = False
         self._did_anything = False
         self._nothings = 0
         self._untold = 0
@@ -101,7 +102,7 @@ class OpenCodeReader:
             case "text":
                 yield self._said(part)
             case "tool_use":
-                self._did_anything = True
+                self._did_anything = self._step_holds_something = True
                 yield from self._tool(part)
             case "error":
                 self._error = mapping(line.get("error"))
@@ -110,12 +111,14 @@ class OpenCodeReader:
     def _close_step(self, *, told: bool) -> None:
         if self._step_open and not told:
             self._untold += 1
-        self._step_open = False
+        self._step_open = self._step_holds_something = False
 
     def _step(self, part: dict[str, object]) -> Iterator[Event]:
         usage = disjoint_usage(mapping(part.get("tokens")))
         self._reason = text(part.get("reason"))
-        if usage.total is None and not self._step_open:
+        self._step_open = True
+        if usage.total is None and not self._step_holds_something:
+            self._close_step(told=False)
             yield from self._nothing()
             return
         self._nothings = 0
@@ -124,8 +127,7 @@ class OpenCodeReader:
         yield RequestUsage(text(part.get("id")), usage, final=True)
 
     def _nothing(self) -> Iterator[Event]:
-        """Take a step that holds nothing. Whether it is billed is unknown."""
-        self._untold += 1
+        """Take a step that holds nothing, which is no turn; whether it is billed is unknown."""
         self._nothings += 1
         if self._nothings == _LARGEST_RUN_OF_NOTHING:
             self._over = True
@@ -135,7 +137,7 @@ class OpenCodeReader:
     def _said(self, part: dict[str, object]) -> Event:
         if mapping(part.get("metadata")).get("compaction_continue"):
             return Compaction("the conversation reached its limit")
-        self._did_anything = True
+        self._did_anything = self._step_holds_something = True
         self._text = text(part.get("text"))
         return Text(self._text)
 

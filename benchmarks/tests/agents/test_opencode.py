@@ -1,0 +1,301 @@
+"""opencode: how it is launched, and what its recorded streams come to. Expected figures are read off the recordings."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents.jobs import job
+from swetrials.agents.base import Job, Skill
+from swetrials.agents.events import Event, PermissionDenied, SubagentEnd, SubagentStart, Tally, ToolCall, ToolResult
+from swetrials.agents.opencode import KEY_VARIABLE, OpenCode
+from swetrials.agents.opencode_stream import OpenCodeReader
+from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.records.usage import Usage
+
+RECORDED = Path(__file__).parents[1] / "conformance" / "opencode"
+BINARY = Path("/tools/opencode")
+
+
+def recorded(name: str) -> bytes:
+    return (RECORDED / f"{name}.jsonl").read_bytes()
+
+
+def events_of(data: bytes, cuts: list[int] | None = None) -> list[Event]:
+    events: list[Event] = []
+    reader, start = OpenCodeReader(), 0
+    for cut in [*sorted(cuts or []), len(data)]:
+        events += reader.feed(data[start:cut])
+        start = max(start, cut)
+    return [*events, *reader.finish()]
+
+
+def tally_of(data: bytes) -> Tally:
+    tally = Tally()
+    tally.add(events_of(data))
+    return tally
+
+
+def config_of(work: Job) -> dict[str, Any]:
+    config = json.loads(OpenCode().launch(BINARY, work).environment["OPENCODE_CONFIG_CONTENT"])
+    assert isinstance(config, dict)
+    return config
+
+
+@pytest.mark.parametrize(
+    ("dialects", "adapter"),
+    [
+        ({"anthropic", "openai-chat", "openai-responses"}, "@ai-sdk/anthropic"),
+        ({"openai-chat", "openai-responses"}, "@ai-sdk/openai-compatible"),
+        ({"openai-responses"}, "@ai-sdk/openai"),
+    ],
+)
+def test_the_route_decides_the_adapter(dialects: set[str], adapter: str) -> None:
+    provider = config_of(job(dialects=dialects, base_url="http://127.0.0.1:1/p/"))["provider"]["route"]
+    assert (provider["npm"], provider["options"]["baseURL"]) == (adapter, "http://127.0.0.1:1/p/v1")
+
+
+def test_every_request_is_for_the_measured_model() -> None:
+    work = job()
+    config, argv = config_of(work), OpenCode().launch(BINARY, work).argv
+    assert config["model"] == config["small_model"] == argv[argv.index("--model") + 1] == "route/m"
+    assert config["enabled_providers"] == ["route"]
+    # Without one it asks the model for a title.
+    assert "--title" in argv
+
+
+@pytest.mark.parametrize(("key", "given"), [("sk-very-secret", "sk-very-secret"), ("", "none")])
+def test_the_key_is_in_a_variable_of_its_own_alone(key: str, given: str) -> None:
+    work = job(api_key=key)
+    launch = OpenCode().launch(BINARY, work)
+    assert launch.environment[KEY_VARIABLE] == given
+    others = [value for name, value in launch.environment.items() if name != KEY_VARIABLE]
+    assert "sk-very-secret" not in "".join([*launch.argv, *launch.files.values(), *others])
+    assert all(path.is_relative_to(work.home) for path in launch.files)
+
+
+def test_window_and_output_are_told_where_they_are_known() -> None:
+    config = config_of(job(window=60_000, auto_compact_fraction=0.8))
+    limit = config["provider"]["route"]["models"]["m"]["limit"]
+    assert limit == {"context": 60_000, "input": 60_000, "output": 10_000}
+    assert limit["input"] - config["compaction"]["reserved"] == 38_000
+    unknown = config_of(job(window=None))
+    assert "limit" not in unknown["provider"]["route"]["models"]["m"]
+    assert "compaction" not in unknown
+    limited = config_of(job(window=None, max_output_tokens=9))
+    assert limited["provider"]["route"]["models"]["m"]["limit"] == {"context": 0, "output": 9}
+
+
+def test_turns_are_limited_where_the_configuration_says_so() -> None:
+    assert config_of(job(max_turns=7))["agent"]["build"]["steps"] == 7
+    assert "agent" not in config_of(job(max_turns=None))
+
+
+def test_only_tools_of_the_configuration_are_allowed_and_nothing_is_asked() -> None:
+    permissions = config_of(job(allowed_tools=("Bash", "Write", "NotebookEdit")))["permission"]
+    assert next(iter(permissions)) == "*"
+    assert permissions == {
+        "*": "deny",
+        "bash": "allow",
+        "edit": "allow",
+        "external_directory": "allow",
+        "doom_loop": "allow",
+    }
+
+
+@pytest.mark.parametrize("prompt", ["--- what", "-v", 'two "words" and the number 7\n', "a b " * 100_000])
+def test_any_prompt_is_taken_as_it_is(prompt: str) -> None:
+    launch = OpenCode().launch(BINARY, job(prompt=prompt))
+    assert launch.stdin is not None
+    assert launch.files[launch.stdin] == prompt
+    assert prompt not in launch.argv
+
+
+def test_the_skill_is_the_prompt_with_the_parameters_in_their_place() -> None:
+    skill = Skill("swe3", "---\nname: swe3\n---\n\n# Do it\n\n$ARGUMENTS\n")
+    launch = OpenCode().launch(BINARY, job(prompt="task_id: a", skill=skill))
+    assert launch.stdin is not None
+    assert launch.files[launch.stdin] == "# Do it\n\ntask_id: a\n"
+
+
+def test_a_users_settings_rank_below_ours(tmp_path: Path) -> None:
+    own = tmp_path / "own.json"
+    own.write_text('{"instructions": ["x.md"]}')
+    work = job(settings_file=str(own))
+    written = OpenCode().launch(BINARY, work).files[work.home / ".config" / "opencode" / "opencode.json"]
+    assert json.loads(written) == {"instructions": ["x.md"]}
+    OpenCode().check_settings(own)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]"])
+def test_settings_of_another_shape_are_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=str(file)):
+        OpenCode().check_settings(file)
+
+
+ONE_TASK = Usage(fresh_input=12, cache_read=22_021, cache_write=7_606, output=68, reasoning=0)
+
+
+def test_a_good_run() -> None:
+    tally = tally_of(recorded("ok"))
+    assert (tally.outcome.kind, tally.outcome.blame, tally.turns) == (OutcomeKind.COMPLETED, None, 4)
+    assert (tally.usage.usage, tally.usage.completeness) == (ONE_TASK, "complete")
+    assert dict(tally.tools) == {"bash": 3, "edit": 1, "read": 1}
+    assert tally.last_text == "Done."
+
+
+@pytest.mark.parametrize(("name", "fresh", "read"), [("ok_chat", 7_773, 22_395), ("ok_responses", 7_624, 21_938)])
+def test_cached_tokens_are_not_fresh_in_the_other_dialects_either(name: str, fresh: int, read: int) -> None:
+    usage = tally_of(recorded(name)).usage.usage
+    assert usage == Usage(fresh_input=fresh, cache_read=read, cache_write=0, output=68, reasoning=0)
+
+
+def test_parallel_calls_are_told_from_each_other() -> None:
+    events = events_of(recorded("ok"))
+    calls = [event for event in events if isinstance(event, ToolCall) and event.name == "bash"]
+    results = {event.call_id: event for event in events if isinstance(event, ToolResult)}
+    assert sorted(
+        (str(call.arguments["command"]), results[call.call_id].is_error, results[call.call_id].exit_code)
+        for call in calls
+    ) == [("cat x.py", False, 0), ("false", True, 1), ("ls", False, 0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "blame"),
+    [
+        ("err429", OutcomeKind.RATE_LIMITED, Blame.PROVIDER),
+        ("err401", OutcomeKind.AUTH_FAILED, Blame.USER),
+        ("err401_chat", OutcomeKind.AUTH_FAILED, Blame.USER),
+        ("cut", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
+        ("html", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
+        ("html_chat", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
+        ("empty", OutcomeKind.EMPTY_SUCCESS, Blame.MODEL),
+        ("refusal", OutcomeKind.REFUSED, Blame.MODEL),
+        ("refusal_chat", OutcomeKind.REFUSED, Blame.MODEL),
+        ("max_tokens", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
+        ("killed", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
+    ],
+)
+def test_endings(name: str, kind: OutcomeKind, blame: Blame) -> None:
+    outcome = tally_of(recorded(name)).outcome
+    assert (outcome.kind, outcome.blame) == (kind, blame)
+    assert outcome.detail
+
+
+@pytest.mark.parametrize(("name", "status"), [("err429", 429), ("err401", 401), ("refusal", None)])
+def test_the_status_of_a_failure_is_kept(name: str, status: int | None) -> None:
+    end = tally_of(recorded(name)).end
+    assert end is not None
+    assert (end.is_error, end.api_error_status) == (True, status)
+
+
+@pytest.mark.parametrize("name", ["html", "html_chat"])
+def test_who_asks_again_without_end_has_said_its_last_word(name: str) -> None:
+    reader, tally = OpenCodeReader(), Tally()
+    tally.add(reader.feed(recorded(name)))
+    assert tally.end is not None
+    assert list(reader.finish()) == []
+    assert (tally.turns, tally.usage.completeness) == (0, "lower_bound")
+
+
+def test_a_compactions_summary_is_in_the_sum_and_its_step_is_not_the_end() -> None:
+    steps = recorded("compaction").splitlines(keepends=True)
+    tally = tally_of(b"".join(steps))
+    assert (tally.outcome.kind, tally.turns, tally.compactions) == (OutcomeKind.COMPLETED, 4, 1)
+    assert tally.usage.usage == Usage(fresh_input=12, cache_read=14_520, cache_write=11_834, output=48, reasoning=0)
+    assert tally.usage.completeness == "complete"
+    after_the_summary = next(i for i, step in enumerate(steps) if b"compaction_continue" in step)
+    assert tally_of(b"".join(steps[: after_the_summary + 2])).outcome.kind is OutcomeKind.UNFINISHED
+
+
+def test_a_subagents_tokens_are_told_nowhere_so_the_sum_is_a_lower_bound() -> None:
+    events = events_of(recorded("subagent"))
+    [start, end] = [event for event in events if isinstance(event, SubagentStart | SubagentEnd)]
+    assert isinstance(start, SubagentStart)
+    assert (start.kind, start.task) == ("general", "SUBTASK look around")
+    assert end == SubagentEnd(start.call_id, is_error=False)
+    tally = tally_of(recorded("subagent"))
+    assert (tally.usage.usage.output, tally.usage.completeness, tally.turns) == (41, "lower_bound", 3)
+
+
+@pytest.mark.parametrize("name", ["cut", "cut_then_success"])
+def test_a_response_that_broke_off_is_a_lower_bound(name: str) -> None:
+    tally = tally_of(recorded(name))
+    assert tally.end is not None
+    assert tally.end.responses_cut == (6 if name == "cut" else 1)
+    assert tally.usage.completeness == "lower_bound"
+
+
+def line(kind: str, **fields: object) -> bytes:
+    return orjson.dumps({"type": kind, "timestamp": 1, "sessionID": "ses_1", **fields}) + b"\n"
+
+
+def step(reason: str, **tokens: object) -> bytes:
+    counts = {"total": 20, "input": 10, "output": 5, "reasoning": 3, "cache": {"read": 2, "write": 0}} | tokens
+    part = {"id": f"prt_{reason}", "type": "step-finish", "reason": reason, "tokens": counts}
+    return line("step_start", part={}) + line("step_finish", part=part)
+
+
+def test_reasoning_is_a_part_of_output() -> None:
+    usage = tally_of(step("stop")).usage.usage
+    assert usage == Usage(fresh_input=10, cache_read=2, cache_write=0, output=8, reasoning=3)
+
+
+def test_a_window_that_is_too_small_is_told_from_a_broken_server_and_may_be_mended() -> None:
+    overflow = line("error", error={"name": "ContextOverflowError", "data": {"message": "too long"}})
+    assert tally_of(step("tool-calls") + overflow).outcome.kind is OutcomeKind.CONTEXT_OVERFLOW
+    assert tally_of(overflow + step("stop")).outcome.kind is OutcomeKind.COMPLETED
+
+
+def test_an_answer_without_usage_is_a_turn_of_unknown_tokens() -> None:
+    nothing = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+    said = line("text", part={"text": "Hello."})
+    start, finish = step("stop", **nothing, total=0).splitlines(keepends=True)
+    tally = tally_of(start + said + finish)
+    assert (tally.outcome.kind, tally.turns) == (OutcomeKind.COMPLETED, 1)
+    assert (tally.usage.usage.total, tally.usage.completeness) == (None, "lower_bound")
+
+
+def test_a_tool_that_a_rule_forbids_is_a_denial() -> None:
+    error = "The user has specified a rule which prevents you from using this specific tool call. Rules: []"
+    part = {"callID": "c", "tool": "edit", "state": {"status": "error", "input": {}, "error": error}}
+    tally = tally_of(line("tool_use", part=part))
+    assert tally.permission_denials == 1
+    assert PermissionDenied("edit", error) in events_of(line("tool_use", part=part))
+
+
+@given(cuts=st.lists(st.integers(0, len(recorded("ok"))), max_size=12))
+@settings(max_examples=20, deadline=None)
+def test_where_the_bytes_are_cut_makes_no_difference(cuts: list[int]) -> None:
+    assert events_of(recorded("ok"), cuts) == events_of(recorded("ok"))
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [
+        b'{"type":"step_start","timestamp":',
+        b"[1]\n",
+        b'{"type":"step_finish","part":[]}\n',
+        b"\xff\xfe\n",
+        b"Error: x\n",
+    ],
+)
+def test_torn_and_strange_lines_cost_only_themselves(torn: bytes) -> None:
+    tally = tally_of(recorded("ok") + torn)
+    assert (tally.outcome.kind, tally.usage.usage) == (OutcomeKind.COMPLETED, ONE_TASK)
+
+
+def test_invalid_utf8_inside_a_line_costs_only_the_characters() -> None:
+    assert tally_of(recorded("ok").replace(b"Done.", b"D\xffone.")).last_text == "D\ufffdone."
+
+
+def test_its_lines_are_recognised() -> None:
+    for recording in sorted(RECORDED.glob("*.jsonl")):
+        assert all(OpenCode().recognises(orjson.loads(found)) for found in recording.read_bytes().splitlines())
+    assert not OpenCode().recognises({"type": "result", "session_id": "x"})
