@@ -67,10 +67,7 @@ def run(
     yes: Yes = False,
     resume: Resume = False,
     force: Force = False,
-    dry_run: Force = Annotated[
-    bool, typer.Option("--force", help="With --resume: run finished trials of which something else was asked again.")
-]
-DryRun = False,
+    dry_run: DryRun = False,
     skip_probe: SkipProbe = False,
     keep_checkouts: Keep = False,
     stream: Stream = False,
@@ -93,10 +90,7 @@ def e2e(
     yes: Yes = False,
     resume: Resume = False,
     force: Force = False,
-    dry_run: Force = Annotated[
-    bool, typer.Option("--force", help="With --resume: run finished trials of which something else was asked again.")
-]
-DryRun = False,
+    dry_run: DryRun = False,
     skip_probe: SkipProbe = False,
     keep_checkouts: Keep = False,
     stream: Stream = False,
