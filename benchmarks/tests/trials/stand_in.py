@@ -82,10 +82,13 @@ class Yard:
     bwrap: Path | None = None
     config: dict[str, object] = field(default_factory=dict)
     setup: list[list[str]] = field(default_factory=list)
+    instructions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         upstream = new_repository(self.root / "upstream")
-        (upstream / "greeting.txt").write_text("hello\n")
+        for name, text in {"greeting.txt": "hello\n", **self.instructions}.items():
+            (upstream / name).parent.mkdir(exist_ok=True)
+            (upstream / name).write_text(text)
         self.commit = commit_all(upstream, "the pinned commit")
         git(upstream, "tag", "v1")
         (upstream / "greeting.txt").write_text("the fix\n")

@@ -9,7 +9,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.trajectory import Trajectory
 from swetrials.store.files import read_record
 from swetrials.trials.telling import TRAJECTORY
-from trials.stand_in import DESIGN, IMPLEMENTED, RECORDED, SECRET, WHOLE, Yard
+from trials.stand_in import DESIGN, IMPLEMENTED, RECORDED, SAID, SECRET, WHOLE, Yard
 
 
 @pytest.fixture
@@ -86,3 +86,24 @@ def test_no_secret_gets_into_a_trajectory(yard: Yard) -> None:
     kept = yard.left(metrics.attempts[0].trajectory).read_text()
     assert "x-api-key: [redacted]" in kept
     assert SECRET not in kept
+
+
+def test_the_repositorys_own_instructions_can_be_kept_from_the_agent(tmp_path: Path) -> None:
+    yard = Yard(tmp_path, instructions={"CLAUDE.md": "Answer in verse.\n", ".claude/settings.json": "{}\n"})
+    look = 'ls -A > "$ARTIFACTS/implementation.md"; echo changed >> greeting.txt\n'
+    script = f'{DESIGN}{look}echo "Mine." > AGENTS.md\ncat "$RECORDED/ok.jsonl"\n'
+    metrics = yard.run(script, repo_instructions="neutralise")
+    assert yard.left("implementation.md").read_text().split() == [".git", "greeting.txt"]
+    patch = yard.left("patch.diff").read_text()
+    assert [line for line in patch.splitlines() if line.startswith("diff")] == [
+        "diff --git a/AGENTS.md b/AGENTS.md",
+        "diff --git a/greeting.txt b/greeting.txt",
+    ]
+    assert [(finding.code, finding.message) for finding in metrics.findings] == [
+        ("instructions_neutralised", "out of the agent's sight: .claude/settings.json, CLAUDE.md")
+    ]
+    assert metrics.provenance.limits is not None
+    assert metrics.provenance.limits.repo_instructions == "neutralise"
+    kept = yard.run(f"{DESIGN}{look}{SAID}")
+    assert yard.left("implementation.md").read_text().split() == [".claude", ".git", "CLAUDE.md", "greeting.txt"]
+    assert kept.findings == ()

@@ -37,6 +37,7 @@ CONFIG_KEYS: dict[str, _Key] = {
     "seed": _Key(_WHOLE, "What the interleaved order is shuffled by."),
     "skill": _Key(_TEXT, "Instructions the agent follows."),
     "sandbox": _Key(_TEXT, "auto, bubblewrap or none."),
+    "repo_instructions": _Key(_TEXT, "The repository's own CLAUDE.md, AGENTS.md and the like: keep or neutralise."),
     "permission_mode": _Key(_TEXT, "The agent's own; bypassPermissions only with --sandbox bubblewrap."),
     "allowed_tools": _Key(_LIST, "Tools the agent may use without asking."),
     "max_turns": _Key(_WHOLE, "Model responses of the main agent."),

@@ -86,6 +86,9 @@ class RunnerConfig(Record):
     sandbox: Literal["auto", "bubblewrap", "none"] = Field(
         "auto", description="auto: bubblewrap where it works, else none; the record says which"
     )
+    repo_instructions: Literal["keep", "neutralise"] = Field(
+        "keep", description="neutralise: the subject repository's own files for agents are out of their sight"
+    )
     permission_mode: Literal["acceptEdits", "bypassPermissions", "default", "dontAsk", "plan"] = Field(
         "acceptEdits", description="what the agent may do unasked; bypassPermissions only with sandbox: bubblewrap"
     )

@@ -20,6 +20,7 @@ class Limits(Record):
     auto_compact_fraction: float
     timeout_seconds: float
     idle_timeout_seconds: float
+    repo_instructions: str = "keep"
     permission_mode: str
     allowed_tools: tuple[str, ...]
     settings_sha256: str | None = None

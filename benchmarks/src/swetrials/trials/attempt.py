@@ -23,6 +23,7 @@ from swetrials.trials.launching import Way, command_for, job_for, open_way, writ
 from swetrials.trials.plan import prompt_for
 from swetrials.trials.witnesses import usage_block
 from swetrials.wire.route import Route
+from swetrials.workspace.instructions import SetAside, set_aside
 from swetrials.workspace.patch import apply_patch
 from swetrials.workspace.processes import Cause, Ended, Limits, run_group
 from swetrials.workspace.space import Space, attempt_space
@@ -54,6 +55,7 @@ class _Going:
     prompt: str
     tally: Tally
     recorder: TrajectoryRecorder
+    aside: tuple[SetAside, ...]
     started: datetime
     way: Way | None = None
     telemetry: Telemetry | None = None
@@ -85,10 +87,10 @@ async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Wa
     # Without the meter the agent holds the real key, which may be in no variable of ours: a profile's, for one.
     crew = crew.hiding(route.secrets)
     with attempt_space(crew.work_root, attempt_id, keep=crew.keep_checkouts) as space:
-        await run_sync(_furnish, crew, order, space)
+        aside = await run_sync(_furnish, crew, order, space)
         prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)
         recorder = TrajectoryRecorder(prompt, crew.redactor)
-        going = _Going(crew, order, space, attempt_id, route, prompt, Tally(), recorder, datetime.now(UTC))
+        going = _Going(crew, order, space, attempt_id, route, prompt, Tally(), recorder, aside, datetime.now(UTC))
         try:
             ended = await _within_budget(going, watch)
         except (OSError, anyio.get_cancelled_exc_class()):
@@ -97,13 +99,15 @@ async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Wa
         return await _enter(going, ended, ledger)
 
 
-def _furnish(crew: Crew, order: Order, space: Space) -> None:
+def _furnish(crew: Crew, order: Order, space: Space) -> tuple[SetAside, ...]:
+    """Make the attempt's checkout, and return what of it the agent is not to see."""
     crew.repositories.check_out(order.repo, order.commit, space.checkout)
     for name, data in order.earlier.items():
         if name == PATCH:
             apply_patch(space.checkout, data)
         else:
             write_atomically(space.artifacts / name, data)
+    return set_aside(space.checkout) if crew.config.repo_instructions == "neutralise" else ()
 
 
 async def _within_budget(going: _Going, watch: Watch) -> Ended:
@@ -181,6 +185,7 @@ def _attempt(going: _Going, ended: Ended) -> Attempt:
         space=going.space,
         tally=going.tally,
         recorder=going.recorder,
+        aside=going.aside,
         ended=ended,
         requests=way.meter.block() if way.meter else None,
         unmetered=way.unmetered,

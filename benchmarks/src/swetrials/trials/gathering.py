@@ -19,6 +19,7 @@ from swetrials.trials.telling import TRAJECTORY, doubtful_doings, keep, told
 from swetrials.trials.verdict import Seen, decide
 from swetrials.trials.witnesses import counter_disagreements, other_models, usage_block
 from swetrials.workspace.git import GitError
+from swetrials.workspace.instructions import SetAside, put_back
 from swetrials.workspace.leavings import open_left
 from swetrials.workspace.patch import make_patch
 from swetrials.workspace.processes import Ended
@@ -37,6 +38,7 @@ class Remains:
     space: Space
     tally: Tally
     recorder: TrajectoryRecorder
+    aside: tuple[SetAside, ...]
     ended: Ended
     requests: RequestsBlock | None
     unmetered: str
@@ -78,7 +80,7 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     tally, ended, end = remains.tally, remains.ended, remains.tally.end
     stderr_tail = _keep_stderr(crew, order, remains.space)
     artifacts = _artifacts(crew, remains.space, findings)
-    if patch := _patch(crew, order, remains.space, findings):
+    if patch := _patch(crew, order, remains, findings):
         artifacts[PATCH] = crew.redactor.bytes(patch)
     outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail)
     usage = remains.usage
@@ -129,10 +131,15 @@ def _cost(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
     )
 
 
-def _patch(crew: Crew, order: Order, space: Space, findings: list[Finding]) -> bytes:
+def _patch(crew: Crew, order: Order, remains: Remains, findings: list[Finding]) -> bytes:
+    checkout = remains.space.checkout
+    if remains.aside:
+        message = f"out of the agent's sight: {', '.join(str(file.path) for file in remains.aside)}"
+        findings.append(Finding(code="instructions_neutralised", severity="info", message=message))
     try:
-        return make_patch(crew.repositories, order.repo, order.commit, space.checkout)
-    except GitError as error:
+        put_back(checkout, remains.aside)
+        return make_patch(crew.repositories, order.repo, order.commit, checkout)
+    except (GitError, OSError) as error:
         findings.append(Finding(code="patch_failed", severity="error", message=crew.redactor.text(str(error))))
         return b""
 
