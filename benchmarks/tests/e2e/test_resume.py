@@ -29,7 +29,7 @@ def start_until_second_trial(place: Workplace) -> subprocess.Popen[str]:
     assert hanging in text
     scenario.write_text(text.replace(hanging, f"{hanging}\n    fault: {{kind: hang_mid_stream, at_step: 1}}"))
     process = subprocess.Popen(
-        place.words("run", "--dataset", QUICKSTART, "--scenario", scenario, "--skip-probe"),
+        place.words("run", "--dataset", QUICKSTART, "--scenario", scenario, "--skip-probe", "--order", "sequential"),
         cwd=BENCHMARKS, env=place.environ(), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from swetrials.workspace.processes import (
     Ended,
     LaunchError,
     Limits,
+    kill_running,
     run_captured,
     run_group,
     stop_marked,
@@ -267,6 +268,31 @@ def test_a_cancelled_caller_leaves_nothing(tmp_path: Path, after_seconds: float)
 
     assert anyio.run(caller)
     assert not returned
+    assert living(mark) == []
+
+
+def test_draining_can_be_cut_short(tmp_path: Path) -> None:
+    mark = f"test-{secrets.token_hex(8)}"
+    began = time.monotonic()
+
+    async def caller() -> None:
+        async with anyio.create_task_group() as group:
+
+            def up(data: bytes) -> bool:
+                group.cancel_scope.cancel()
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                return False
+
+            command = Command(python(IGNORES_TERM), tmp_path, {})
+            limits = Limits(wall_seconds=30, drain_seconds=20)
+            await run_group(command, limits, mark=mark, on_output=up, stderr=tmp_path / "stderr")
+
+    before = signal.signal(signal.SIGALRM, lambda *_: kill_running())
+    try:
+        anyio.run(caller)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert 0.3 < time.monotonic() - began < 15
     assert living(mark) == []
 
 

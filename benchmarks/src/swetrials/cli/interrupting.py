@@ -1,4 +1,4 @@
-"""Running asynchronous work so that one Ctrl-C ends it in good order, and an impatient second one spoils nothing."""
+"""Running asynchronous work so that one Ctrl-C ends it in good order, and a second one at once, losing nothing."""
 
 import signal
 from collections.abc import Awaitable, Callable
@@ -8,6 +8,7 @@ from typing import TypeVar
 import anyio
 
 from swetrials.workspace.git import stop_fetches
+from swetrials.workspace.processes import kill_running
 
 T = TypeVar("T")
 
@@ -15,8 +16,8 @@ T = TypeVar("T")
 def run_async(work: Callable[[], Awaitable[T]]) -> T:
     """Run ``work`` in an event loop of its own and return what it gives.
 
-    An interruption cancels it. Stopping agents, saving records and clearing up take a few bounded seconds, during
-    which further interruptions are ignored: one of them would end the program in the middle of it.
+    An interruption cancels it: nothing more begins, agents get a few seconds to end, records are saved. A further one
+    kills the agents instead. Neither ends the program in the middle of saving and clearing up.
 
     Raises:
         KeyboardInterrupt: it was interrupted, and everything has been stopped and saved.
@@ -27,7 +28,7 @@ def run_async(work: Callable[[], Awaitable[T]]) -> T:
         assert callable(cancel)
 
         def interrupt(number: int, frame: FrameType | None) -> None:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, lambda *_: kill_running())
             stop_fetches()
             cancel(number, frame)
 

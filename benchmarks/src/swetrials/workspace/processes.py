@@ -25,6 +25,9 @@ Cause = Literal["exited", "grace", "wall_limit", "idle_limit", "budget", "cancel
 """What ended a program. ``exited``: itself. ``grace``: it had said its final word and did not exit. ``budget``
 and ``cancelled`` are for callers' records: :func:`run_group` passes a cancellation on instead of returning."""
 
+_running: set[int] = set()
+# Process groups that are watched, by their leaders.
+
 _CHUNK_BYTES = 1 << 18
 _KILL_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02
@@ -145,6 +148,15 @@ def stop_marked(mark: str) -> int:
     return len(found)
 
 
+def kill_running() -> None:
+    """Kill what :func:`run_group` and :func:`run_captured` run, without giving it time to drain.
+
+    Whoever waits for it goes on as ever. It may be called from a signal handler.
+    """
+    for leader in list(_running):
+        _signal_group(leader, signal.SIGKILL)
+
+
 async def _run(
     command: Command,
     limits: Limits,
@@ -212,6 +224,7 @@ class _Watch:
 
     async def run(self, output: int) -> Ended:
         """Watch the program until nothing of it is left."""
+        _running.add(self._process.pid)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._read, output)
             tasks.start_soon(self._wait)
@@ -220,6 +233,7 @@ class _Watch:
             finally:
                 with anyio.CancelScope(shield=True):
                     survivors = await self._stop()
+                _running.discard(self._process.pid)
                 tasks.cancel_scope.cancel()
         if self._failure is not None:
             raise self._failure
