@@ -1,6 +1,7 @@
 """What a script does, on the tools of different agents, and through a real shell."""
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,15 @@ def test_an_edit_through_the_shell_is_exact(tmp_path: Path) -> None:
     action = Action(edit=EditFile(path="a.py", old=AWKWARD, new="'new' $x\n"))
     assert run(calls(action, [BASH]), tmp_path).returncode == 0
     assert (tmp_path / "a.py").read_bytes() == b"before\r\n'new' $x\nafter\xff"
+
+
+def test_edits_of_one_file_may_be_carried_out_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("".join(f"<{n}>" for n in range(12)))
+    edits = [Action(edit=EditFile(path="a.py", old=f"<{n}>", new=f"[{n}]")) for n in range(12)]
+    with ThreadPoolExecutor(12) as pool:
+        done = list(pool.map(lambda edit: run(calls(edit, [BASH]), tmp_path), edits))
+    assert [each.returncode for each in done] == [0] * 12
+    assert (tmp_path / "a.py").read_text() == "".join(f"[{n}]" for n in range(12))
 
 
 @pytest.mark.parametrize(("content", "times"), [("y", 0), ("xx", 2)])

@@ -18,13 +18,18 @@ _OLD = ("old_string", "oldString", "oldText")
 _NEW = ("new_string", "newString", "newText")
 
 _EDIT_PROGRAM = """
-import pathlib, sys
-path, old, new = pathlib.Path(sys.argv[1]), *map(str.encode, sys.argv[2:4])
-data = path.read_bytes()
-if data.count(old) != 1:
-    sys.exit(f"{path}: the old text occurs {data.count(old)} times, not once")
-path.write_bytes(data.replace(old, new))
+import fcntl, sys
+path, old, new = sys.argv[1], *map(str.encode, sys.argv[2:4])
+with open(path, "r+b") as file:
+    fcntl.flock(file, fcntl.LOCK_EX)
+    data = file.read()
+    if data.count(old) != 1:
+        sys.exit(f"{path}: the old text occurs {data.count(old)} times, not once")
+    file.seek(0)
+    file.truncate()
+    file.write(data.replace(old, new))
 """.strip()
+# With a lock, since Codex carries out the calls of one response side by side.
 
 
 class NoTool(LookupError):
