@@ -143,8 +143,17 @@ def test_a_server_that_takes_for_ever(server: Server, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("config", "key"), [({"api_key": KEY}, "endpoint"), ({"endpoint": "http://127.0.0.1:9"}, "api_key")]
+    ("config", "key"), [({"api_key": KEY}, "endpoint"), ({"endpoint": "https://models.example"}, "api_key")]
 )
 def test_what_is_not_given_is_named(config: dict[str, str], key: str) -> None:
     with pytest.raises(ProviderError, match=f"^{key}: "):
         Endpoint().preview(RunnerConfig.model_validate({"provider": "endpoint", **config}))
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat", "openai-responses"])
+def test_the_route_speaks_the_one_dialect_that_was_named(dialect: str) -> None:
+    given = {"provider": "endpoint", "endpoint": "http://127.0.0.1:11434/v1", "dialect": dialect}
+    route = Endpoint().preview(RunnerConfig.model_validate(given))
+    assert route.dialects == {dialect}
+    assert route.base_url == "http://127.0.0.1:11434"
+    assert route.api_key.get_secret_value(), "agents refuse to start without a key"

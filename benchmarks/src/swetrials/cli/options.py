@@ -24,6 +24,7 @@ CONFIG_KEYS: dict[str, _Key] = {
     "provider": _Key(_TEXT, "Where the model is hosted: rehearsal, endpoint, bedrock, litellm, vllm."),
     "endpoint": _Key(_TEXT, "Base URL of the provider, where it needs one."),
     "model": _Key(_TEXT, "Model id as the provider knows it."),
+    "dialect": _Key(_TEXT, "What provider endpoint speaks: anthropic, openai-chat, openai-responses."),
     "api_key": _Key(_TEXT, "Key of the endpoint; better given as SWETRIALS_API_KEY."),
     "aws_region": _Key(_TEXT, "Region, where the provider is on AWS."),
     "dataset": _Key(_TEXT, "The dataset's YAML file."),

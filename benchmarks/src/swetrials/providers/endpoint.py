@@ -1,10 +1,11 @@
-"""Any base URL that speaks Anthropic Messages: the vendor's API, a gateway, a local server."""
+"""Any base URL in a named dialect: a vendor's API, a gateway, a local server such as Ollama or LM Studio."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
 import httpx
+from pydantic import SecretStr
 
 from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
@@ -13,6 +14,8 @@ from swetrials.wire.model_list import ModelListError, is_loopback, read_model_li
 from swetrials.wire.route import Dialect, Route
 
 _TIMEOUT_SECONDS = 10
+_NO_KEY = SecretStr("no-key-needed")
+# Servers on this machine rarely want a key; agents refuse to start without one.
 
 
 class Endpoint:
@@ -20,28 +23,29 @@ class Endpoint:
 
     name = "endpoint"
     serving = "endpoint"
-    dialects: frozenset[Dialect] = frozenset({"anthropic"})
+    dialects: frozenset[Dialect] = frozenset({"anthropic", "openai-chat", "openai-responses"})
     priced: Priced = "tokens"
 
     def preview(self, config: RunnerConfig) -> Route:
-        """Return the way to ``config.endpoint``.
+        """Return the way to ``config.endpoint``, in the one dialect that it is said to speak.
 
         Raises:
-            ProviderError: there is no endpoint or no key for it.
+            ProviderError: there is no endpoint, or no key for one on another machine.
         """
         if config.endpoint is None:
             raise ProviderError("endpoint: provider 'endpoint' needs a base URL: --endpoint https://...")
-        if config.api_key is None:
+        if config.api_key is None and not is_loopback(config.endpoint):
             raise ProviderError("api_key: provider 'endpoint' needs a key: set SWETRIALS_API_KEY")
         base_url = config.endpoint.rstrip("/").removesuffix("/v1")
-        return Route(self.dialects, base_url, config.api_key, config.model, config.context_window)
+        dialects: frozenset[Dialect] = frozenset({config.dialect})
+        return Route(dialects, base_url, config.api_key or _NO_KEY, config.model, config.context_window)
 
     @asynccontextmanager
     async def open(self, config: RunnerConfig) -> AsyncIterator["EndpointHosting"]:
         """Give the endpoint's route; there is nothing to start.
 
         Raises:
-            ProviderError: there is no endpoint or no key for it.
+            ProviderError: there is no endpoint, or no key for one on another machine.
         """
         yield EndpointHosting(self.preview(config))
 

@@ -69,6 +69,9 @@ class RunnerConfig(Record):
     model: Annotated[str, AfterValidator(model_id)] = Field(
         "rehearsal", description="model id as the provider knows it"
     )
+    dialect: Literal["anthropic", "openai-chat", "openai-responses"] = Field(
+        "anthropic", description="what provider endpoint speaks: Anthropic Messages, OpenAI Chat or OpenAI Responses"
+    )
     api_key: SecretStr | None = Field(None, description="key of the endpoint; better given as SWETRIALS_API_KEY")
     aws_region: Text | None = Field(None, description="region of the model, where the provider is AWS")
     dataset: Text = Field("dataset/quickstart.yaml", description="the dataset's YAML file")
