@@ -8,6 +8,7 @@ import typer
 
 from swetrials import __version__
 from swetrials.cli.batch_app import batch_app
+from swetrials.cli.clean_app import clean
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.services_app import collect_app, proxy_app, serve_app
 
@@ -28,6 +29,7 @@ app.add_typer(serve_app, name="serve")
 app.add_typer(proxy_app, name="proxy")
 app.add_typer(collect_app, name="collect")
 app.add_typer(batch_app, name="batch")
+app.command(epilog="Example: swetrials clean --checkouts --trash --dry-run")(clean)
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]
 Yes = Annotated[bool, typer.Option("--yes", help="Move earlier trials to .trash and start.")]

@@ -15,8 +15,12 @@ from swetrials.records.base import safe_path_part
 from swetrials.records.errors import KnownError
 from swetrials.workspace.processes import stop_marked
 
-_LOCK = ".lock"
-_KEPT = ".kept"
+LOCK = ".lock"
+"""Suffix of the file beside an attempt's folder that is locked while the attempt is under way."""
+
+KEPT = ".kept"
+"""Suffix of the file that says that the folder is to be kept."""
+
 _REMOVAL_TRIES = 3
 
 
@@ -97,7 +101,7 @@ def attempt_space(root: Path, attempt_id: str, *, keep: bool = False) -> Iterato
         OSError: the folders cannot be made.
     """
     space = Space.at(root, attempt_id)
-    folder, lock = space.root, root / f"{attempt_id}{_LOCK}"
+    folder, lock = space.root, root / f"{attempt_id}{LOCK}"
     with FileLock(lock):
         if folder.exists():
             raise SpaceError(f"{folder} is there already; every attempt needs an id of its own")
@@ -107,7 +111,7 @@ def attempt_space(root: Path, attempt_id: str, *, keep: bool = False) -> Iterato
                 part.mkdir(mode=0o700)
             if keep:
                 # Beside the folder, where the agent cannot write.
-                lock.with_suffix(_KEPT).touch()
+                lock.with_suffix(KEPT).touch()
             yield space
         finally:
             _close(folder, lock)
@@ -120,7 +124,7 @@ def sweep(root: Path) -> list[str]:
     its processes.
     """
     swept = []
-    for path in sorted(root.glob(f"*{_LOCK}")):
+    for path in sorted(root.glob(f"*{LOCK}")):
         try:
             with FileLock(path, timeout=0):
                 stop_marked(path.stem)
@@ -155,7 +159,7 @@ def remove_tree(path: Path) -> None:
 
 def _close(folder: Path, lock: Path) -> None:
     """Remove an attempt's folder unless it is to be kept, then its lock: a lock that is left marks unfinished work."""
-    kept = lock.with_suffix(_KEPT)
+    kept = lock.with_suffix(KEPT)
     if not kept.exists():
         try:
             remove_tree(folder)
