@@ -214,7 +214,7 @@ class Tally:
 
         The agent's total is a lower bound too when one of its responses was cut.
         """
-        requests = len(self.requests)
+        requests = len(self.requests) or None  # some agents tell of no single response
         if self.end is None or self.end.usage is None:
             summed = Usage.sum(request.usage for request in self.requests.values())
             return UsageReport(usage=summed, completeness="lower_bound", requests=requests)

@@ -63,6 +63,11 @@ class Remains:
         return usage_block(self.tally.usage, metered, self.served, by_model)
 
     @property
+    def turns(self) -> int | None:
+        """Model responses of the main agent; of an agent that tells of none, those that the meter saw."""
+        return self.tally.turns or (self.requests.turns if self.requests is not None else None)
+
+    @property
     def time(self) -> TimeSplit:
         """Where the time went: the meter's word where there is one, else the agent's."""
         requests, end = self.requests, self.tally.end
@@ -89,7 +94,7 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     keep(order, trajectory)
     findings += _doubts(tally, ended)
     findings += _doubts_of_the_route(crew, remains)
-    findings += usage_doubts(usage.reported, usage.metered, tally.turns)
+    findings += usage_doubts(usage.reported, usage.metered, remains.turns)
     findings += doubtful_doings(crew, order, remains.space, trajectory)
     record = AttemptRecord(
         id=remains.id,
@@ -104,7 +109,7 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
         requests=remains.requests,
         cost=cost,
         time=remains.time,
-        num_turns=tally.turns,
+        num_turns=remains.turns,
         exit_code=ended.exit_code,
         ended_by=ended.cause,
         survivors=ended.survivors,
