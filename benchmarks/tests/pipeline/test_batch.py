@@ -6,14 +6,17 @@ from pathlib import Path
 import anyio
 import pytest
 
+from pipeline.written import metrics
 from swetrials.pipeline.batch import run_batch
+from swetrials.pipeline.batch_budget import left_usd
 from swetrials.pipeline.batch_plan import BatchOptions, BatchPlan, batch_config, lay_out_batch, plan_batch
 from swetrials.pipeline.batch_status import BatchStatus, Board
 from swetrials.pipeline.batch_step import run_step
 from swetrials.pipeline.workbench import UsageError
 from swetrials.store.documents import DocumentError
-from swetrials.store.files import read_record
+from swetrials.store.files import read_record, write_record
 from swetrials.store.project import find_project
+from swetrials.store.results import TrialFolder
 
 MODELS = ("qwen3-coder-30b", "gemma-4-31b")
 
@@ -39,13 +42,16 @@ class Steps:
         self.codes = codes or {}
         self.begun: list[str] = []
         self.judging = self.most_judging = 0
+        self.cancelled_by_run: anyio.CancelScope | None = None
 
     async def __call__(self, label: str, words: tuple[str, ...]) -> int:
         self.begun.append(label if label != "serve" else "serve stop")
         judge = label.endswith(" judge")
         self.judging += judge
         self.most_judging = max(self.most_judging, self.judging)
-        await anyio.sleep(0.05 if judge else 0.01)
+        if self.cancelled_by_run and label.endswith(" run"):
+            self.cancelled_by_run.cancel()
+        await anyio.sleep(0.3 if judge else 0.01)
         self.judging -= judge
         return self.codes.get(label, 0)
 
@@ -126,12 +132,28 @@ def test_scores_that_are_missing_keep_a_summary_from_being_committed(tmp_path: P
     assert [model.remarks for model in status.models] == [("not committed: scores are missing",)] * 2
 
 
+@pytest.mark.parametrize(("limit", "second_runs"), [(10.0, True), (2.5, False)])
+def test_a_model_gets_what_the_others_have_left_of_the_budget(tmp_path: Path, limit: float, second_runs: bool) -> None:
+    plan = planned(tmp_path, BatchOptions(judge_mode="skip"), max_budget_usd=limit)
+    folder = TrialFolder(plan.models[0].scopes[0] / "task-1")
+    write_record(folder.metrics_file, metrics().model_copy(update={"total_cost_usd": 2.5}))
+    assert (left_usd(plan, plan.models[0]), left_usd(plan, plan.models[1])) == (limit, limit - 2.5)
+    assert f"--max-budget-usd={limit}" in plan.run(plan.models[0], limit)
+    steps = Steps()
+    status = carried_out(plan, tmp_path, steps)
+    assert (f"{MODELS[1]} run" in steps.begun) is second_runs
+    assert [model.problems for model in status.failed] == (
+        [] if second_runs else [("run: nothing is left of --max-budget-usd 2.5",)]
+    )
+
+
 def test_a_cancelled_batch_ends_server_and_collector_and_says_that_it_is_not_done(tmp_path: Path) -> None:
     plan, steps = planned(tmp_path), Steps()
 
     async def go() -> None:
         board = Board(tmp_path / "status.json", MODELS, print)
-        with anyio.move_on_after(0.025) as scope:
+        with anyio.CancelScope() as scope:
+            steps.cancelled_by_run = scope
             await run_batch(plan, board, steps)
         assert scope.cancelled_caught
 
@@ -149,7 +171,7 @@ def test_the_words_of_the_steps(tmp_path: Path) -> None:
     )
     model = plan.models[0]
     assert plan.serve(model) == ("serve", "start", model.model, "--port=8123")
-    run = plan.run(model)
+    run = plan.run(model, None)
     assert {"--provider=vllm", "--tasks=word-tally", "--no-meter", "--resume"} < set(run)
     assert not any("secret" in word or word.startswith("--api-key") for word in run)
     scope = tmp_path / "results" / "qwen3-coder-30b" / "claude-code" / "swe3" / "quickstart"

@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
+from swetrials.pipeline.batch_budget import left_usd
 from swetrials.pipeline.batch_plan import BatchPlan, PlannedModel
 from swetrials.pipeline.batch_status import BatchStatus, Board
 from swetrials.pipeline.committing import CommitError, commit_files
@@ -70,7 +71,11 @@ async def _server(plan: BatchPlan, step: Step) -> AsyncIterator[None]:
 
 async def _run(plan: BatchPlan, model: PlannedModel, board: Board, step: Step) -> bool:
     """Run a model's trials and return whether there is something to judge."""
-    name = model.model
+    name, budget_usd = model.model, left_usd(plan, model)
+    if budget_usd is not None and budget_usd <= 0:
+        board.problem(name, f"run: nothing is left of --max-budget-usd {plan.max_budget_usd:g}")
+        board.run(name, "failed")
+        return False
     if plan.serves:
         board.run(name, "serving")
         if code := await step(f"{name} serve", plan.serve(model)):
@@ -79,7 +84,7 @@ async def _run(plan: BatchPlan, model: PlannedModel, board: Board, step: Step) -
             return False
     board.run(name, "running")
     async with _collected(plan, model, board, step):
-        code = await step(f"{name} run", plan.run(model))
+        code = await step(f"{name} run", plan.run(model, budget_usd))
     if code:
         board.problem(name, f"run: {_meaning(code)}")
     board.run(name, "failed" if code else "done")

@@ -26,8 +26,9 @@ JudgeMode = Literal["inline", "async", "skip"]
 
 DEFAULT_PROVIDER = "vllm"
 
-_PER_MODEL = frozenset({"model", "api_key"})
-# The key goes to the steps in their environment: words can be read by everybody on the machine.
+_PER_MODEL = frozenset({"model", "api_key", "max_budget_usd"})
+# What the others have left of the budget is another sum for each model. The key goes to the steps in their
+# environment: words can be read by everybody on the machine.
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class BatchPlan(Record):
     judge_parallel: int
     commit: bool
     yes: bool
+    resume: bool
+    max_budget_usd: float | None
     port: int | None
     metrics: Path
 
@@ -89,9 +92,10 @@ class BatchPlan(Record):
         """Return the words that archive what was collected."""
         return ("collect", "archive", f"--folder={self._metrics_of(model)}", f"--out={self.metrics / 'archive'}")
 
-    def run(self, model: PlannedModel) -> tuple[str, ...]:
-        """Return the words that run a model's trials."""
-        return ("run", f"--model={model.model}", *self.run_flags)
+    def run(self, model: PlannedModel, budget_usd: float | None) -> tuple[str, ...]:
+        """Return the words that run a model's trials for at most so many dollars."""
+        limit = () if budget_usd is None else (f"--max-budget-usd={budget_usd}",)
+        return ("run", f"--model={model.model}", *limit, *self.run_flags)
 
     def judge(self, scope: Path) -> tuple[str, ...]:
         """Return the words that judge what is not judged yet in one folder."""
@@ -155,6 +159,8 @@ def plan_batch(benches: Sequence[Workbench], options: BatchOptions) -> BatchPlan
         judge_parallel=options.judge_parallel,
         commit=options.commit,
         yes=options.yes,
+        resume=options.resume,
+        max_budget_usd=config.max_budget_usd,
         port=_port(config) if config.provider == "vllm" else None,
         metrics=results / ".metrics",
     )
