@@ -6,7 +6,9 @@ import sys
 import meter
 from figures import show
 
-SUITES = {"meter": meter.measure}
+import trials
+
+SUITES = {"meter": meter.measure, "trials": trials.measure}
 
 
 def main(names: list[str]) -> int:
