@@ -69,6 +69,7 @@ class OpenCodeReader:
         self._nothings = 0
         self._untold = 0
         self._total = Usage()
+        self._counted: set[str] = set()
         self._text = ""
         self._reason = ""
         self._error: dict[str, object] = {}
@@ -123,8 +124,11 @@ class OpenCodeReader:
             return
         self._nothings = 0
         self._close_step(told=usage.total is not None)
-        self._total += usage
-        yield RequestUsage(text(part.get("id")), usage, final=True)
+        step_id = text(part.get("id"))
+        if step_id not in self._counted:
+            self._counted.add(step_id)
+            self._total += usage
+        yield RequestUsage(step_id, usage, final=True)
 
     def _nothing(self) -> Iterator[Event]:
         """Take a step that holds nothing, which is no turn; whether it is billed is unknown."""
