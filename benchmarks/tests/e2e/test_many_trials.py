@@ -11,7 +11,7 @@ from e2e.many import Field, Size, expected, finished, kill, playing, table
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.results import trial_folders
 
-pytestmark = [pytest.mark.slow, needs_agent("claude")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), needs_agent("claude")]
 
 KEY = {"SWETRIALS_API_KEY": "key-of-the-endpoint"}
 _CHANCE = random.Random(20)

@@ -71,6 +71,26 @@ def test_no_more_at_a_time_than_asked_for(yard: Yard, concurrency: int, most: in
     assert (records[-1].time.queue_seconds or 0) > (records[0].time.queue_seconds or 0)
 
 
+def test_two_runs_share_the_places_at_a_provider(tmp_path: Path) -> None:
+    first, second = (Yard(tmp_path / name, tasks=FOUR[:2]) for name in ("first", "second"))
+    second.work = first.work
+    running = tmp_path / "running"
+    running.mkdir()
+    count = f'touch {running}/$$; ls {running} | wc -l > "$ARTIFACTS/lld.md"; sleep 0.2; rm {running}/$$\n'
+    plans = {yard.root: (yard, yard.plan(count, concurrency=2, provider_concurrency=1)) for yard in (first, second)}
+
+    async def go() -> None:
+        async with Endpoint().open(plans[first.root][1].config) as hosting, anyio.create_task_group() as group:
+            for yard, plan in plans.values():
+                standings = [Standing(trial) for trial in plan.trials]
+                crew = yard.crew(plan, hosting)
+                group.start_soon(run_trials, crew, plan.dataset, standings, yard.results, lambda _: None)
+
+    anyio.run(go)
+    trials = [trial for _, plan in plans.values() for trial in plan.trials]
+    assert [(trial.folder.path / "lld.md").read_text().strip() for trial in trials] == ["1"] * 4
+
+
 def test_repeats_of_one_task_share_no_checkout(yard: Yard) -> None:
     script = 'pwd > "$ARTIFACTS/lld.md"; test "$(cat greeting.txt)" = hello || exit 9; echo x > greeting.txt\n' + WHOLE
     plan = yard.plan(script, concurrency=3, repeats=3, tasks=["task-1"])

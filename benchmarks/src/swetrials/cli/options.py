@@ -33,6 +33,7 @@ CONFIG_KEYS: dict[str, _Key] = {
     "tasks": _Key(_LIST, "Task ids to run, comma-separated or repeated; default: all."),
     "count": _Key(_WHOLE, "Run only the first N of the chosen tasks."),
     "concurrency": _Key(_WHOLE, "Trials at the same time."),
+    "provider_concurrency": _Key(_WHOLE, "Trials at the same time on this provider, of all runs on this machine."),
     "repeats": _Key(_WHOLE, "Trials of each task."),
     "order": _Key(_TEXT, "interleaved: a round of all tasks per repeat, shuffled; sequential: task by task."),
     "seed": _Key(_WHOLE, "What the interleaved order is shuffled by."),

@@ -80,6 +80,9 @@ class RunnerConfig(Record):
     tasks: tuple[PathPart, ...] = Field((), description="task ids to run; empty: all")
     count: int | None = Field(None, ge=1, description="run only the first N of the chosen tasks")
     concurrency: int = Field(1, ge=1, le=256, description="trials at the same time")
+    provider_concurrency: int | None = Field(
+        None, ge=1, description="trials at the same time on this provider, of all runs that share the clone_dir"
+    )
     repeats: int = Field(1, ge=1, le=1000, description="trials of each task")
     order: Literal["interleaved", "sequential"] = Field(
         "interleaved", description="interleaved: a round of all tasks per repeat, shuffled; sequential: task by task"

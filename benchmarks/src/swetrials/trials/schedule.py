@@ -1,7 +1,7 @@
 """Many trials: as many at a time as asked for, each leaving its record whatever becomes of the others."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from swetrials.store.results import move_to_trash, state_of
 from swetrials.trials.crew import Crew
 from swetrials.trials.standing import Standing
 from swetrials.trials.trial import Observer, leave_out, run_trial
+from swetrials.workspace.places import one_of
 
 
 async def run_trials(
@@ -20,7 +21,8 @@ async def run_trials(
 ) -> list[Metrics]:
     """Run trials in their order, at most ``concurrency`` at a time, and return their records in that order.
 
-    So there are never more checkouts than that on disk. Nothing begins while the provider throttles, nor once the
+    So there are never more checkouts than that on disk. ``provider_concurrency`` holds over all runs that share the
+    working folder. Nothing begins while the provider throttles, nor once the
     budget is spent: what is left then gets a record that says so. Cancelling it stops every agent, leaves an
     ``interrupted`` record for each trial that had started, and goes on to the caller.
 
@@ -36,7 +38,7 @@ async def run_trials(
     records: dict[int, Metrics] = {}
 
     async def one(index: int, standing: Standing) -> None:
-        async with places:
+        async with places, _place_at_provider(crew):
             await crew.backoff.over()
             if crew.budget.closed:
                 records[index] = leave_out(crew, dataset, standing.trial, planned_at, observe, keep=standing.stale)
@@ -51,6 +53,11 @@ async def run_trials(
                 group.start_soon(one, index, standing)
         counting.cancel_scope.cancel()
     return [records[index] for index in sorted(records)]
+
+
+def _place_at_provider(crew: Crew) -> AbstractAsyncContextManager[None]:
+    limit = crew.config.provider_concurrency
+    return one_of(crew.work_root / "places" / crew.config.provider, limit) if limit else nullcontext()
 
 
 @contextmanager
