@@ -39,6 +39,12 @@ def start(config: Path | None, port: int, region: str) -> int:
     return 0
 
 
+def install() -> int:
+    """Install the proxy when it is missing."""
+    litellm_install.install(find_project(), _say)
+    return 0
+
+
 def stop() -> int:
     """Stop the proxy, and say so."""
     stopped = litellm.stop(_folder())

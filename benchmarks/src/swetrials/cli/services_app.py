@@ -87,6 +87,14 @@ def proxy_start(
     _leave(proxy.start(config, port, aws_region))
 
 
+@proxy_app.command("install", epilog="Example: swetrials proxy install")
+def proxy_install() -> None:
+    """Install the proxy into an environment of its own below .tools; silent when it is there."""
+    from swetrials.cli import proxy
+
+    _leave(proxy.install())
+
+
 @proxy_app.command("stop", epilog="Example: swetrials proxy stop")
 def proxy_stop() -> None:
     """Stop the proxy."""
