@@ -101,7 +101,8 @@ def _find_in(package: Package, folder: Path) -> Installed | None:
         return None
     for binary in sorted(folder.glob(pattern)):
         if os.access(binary, os.X_OK):
-            return Installed(binary, package.version, folder)
+            # A sandbox shows the folder where it really is, not a link that leads there.
+            return Installed(binary.resolve(), package.version, folder.resolve())
     return None
 
 
