@@ -86,7 +86,7 @@ def test_what_a_command_should_not_do(command: str, code: str) -> None:
         "cat /usr/include/stdio.h /etc/ssl/certs/ca.pem /tmp/out.txt /proc/cpuinfo",
         "/srv/tools/pyenv/shims/python -m pytest",
         "cd deep/down && cat ../../pyproject.toml",
-        "sed -n '/srv/person/,/home/p' file.txt && awk '/srv/person/{print}' x",
+        "sed -n '/srv/person/,/etc/p' file.txt && awk '/srv/person/{print}' x",
         "printf %s 'see /srv/person/other/file and git log --all' > notes.md",
         "cat > a.md <<'EOF'\ngit fetch\ncat /srv/person/other/x\nground_truth\nEOF\n",
         "git status --short; git diff; git log --oneline -5; git show HEAD; git add --all; git stash list",

@@ -22,9 +22,9 @@ def usage_block(
 ) -> UsageBlock:
     """Set the witnesses side by side and choose the headline.
 
-    The meter comes first, since it saw the responses themselves; where it could not read them all, the
-    agent's own total. An agent that was stopped has not told the call in flight: then the witness that saw
-    most is taken, as a lower bound.
+    The meter comes first, since it saw the responses themselves: also those of subagents, and all that an agent
+    which was stopped did not live to tell. Where it could not read every response to its end, the agent's own total
+    counts; and where that is not complete either, the witness that saw most, as a lower bound.
     """
     headline, source = _headline(reported, metered, served)
     return UsageBlock(
@@ -40,9 +40,9 @@ def usage_block(
 def _headline(
     reported: UsageReport, metered: UsageReport | None, served: UsageReport | None
 ) -> tuple[UsageReport, Source]:
+    if metered is not None and metered.completeness == "complete" and metered.usage.total is not None:
+        return metered, "metered"
     if reported.completeness == "complete":
-        if metered is not None and metered.completeness == "complete":
-            return metered, "metered"
         return reported, "reported"
     witnesses: list[tuple[Source, UsageReport]] = [("reported", reported)]
     witnesses += [("metered", metered)] if metered is not None else []
