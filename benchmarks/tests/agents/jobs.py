@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from swetrials.agents.base import Job, Skill
 from swetrials.records.config import RunnerConfig
-from swetrials.wire.route import Dialect, Route
+from swetrials.wire.route import AwsCredentials, Dialect, Route
 
 
 def job(
@@ -18,16 +18,20 @@ def job(
     dialects: Set[str] = frozenset({"anthropic"}),
     base_url: str = "http://127.0.0.1:1",
     api_key: str = "key",
+    aws: AwsCredentials | None = None,
+    model: str = "m",
     window: int | None = 200_000,
     **config: object,
 ) -> Job:
-    """Return a job for model ``m``; further keys are the configuration's."""
+    """Return a job; further keys are the configuration's."""
     route = Route(
         dialects=frozenset(cast("Set[Dialect]", dialects)),
         base_url=base_url,
         api_key=SecretStr(api_key),
-        model="m",
+        model=model,
         context_window=window,
+        region="us-east-1",
+        aws=aws,
     )
     place = Path("/work/a")
     return Job(

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from agents.jobs import job
 from swetrials.agents.base import Job, Skill
@@ -11,6 +12,7 @@ from swetrials.agents.events import Compaction, Event, SubagentEnd, SubagentStar
 from swetrials.agents.omp import Omp
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.records.usage import Usage
+from swetrials.wire.route import AwsCredentials
 
 RECORDED = Path(__file__).parents[1] / "conformance" / "omp"
 MODULES = Path("/tools/omp/node_modules")
@@ -50,6 +52,19 @@ def test_it_does_not_pose_as_another_agent() -> None:
     assert (provider["api"], provider["auth"]) == ("anthropic-messages", "apiKey")
     assert launch.environment[provider["apiKey"]] == "sk-very-secret"
     assert "sk-very-secret" not in "".join([*launch.argv, *launch.files.values()])
+
+
+def test_on_bedrock_the_credentials_are_those_of_the_route_and_the_model_has_no_hint() -> None:
+    keys = AwsCredentials("AKIA", SecretStr("secret"), SecretStr("session"))
+    signed = Omp().launch(BUN, job(dialects={"bedrock"}, api_key="", aws=keys, model="us.claude-x[1m]"))
+    assert signed.environment["AWS_SECRET_ACCESS_KEY"] == "secret"
+    assert signed.environment["AWS_SESSION_TOKEN"] == "session"
+    assert "AWS_BEARER_TOKEN_BEDROCK" not in signed.environment
+    assert "[1m]" not in "".join([*signed.argv, *signed.files.values()])
+    bearing = Omp().launch(BUN, job(dialects={"bedrock"}, api_key="token")).environment
+    assert (bearing["AWS_BEARER_TOKEN_BEDROCK"], bearing["SWETRIALS_ROUTE_KEY"]) == ("token", "<authenticated>")
+    neither = Omp().launch(BUN, job(dialects={"bedrock"}, api_key="")).environment
+    assert neither["AWS_BEDROCK_SKIP_AUTH"] == "1"
 
 
 def test_every_role_has_the_measured_model() -> None:

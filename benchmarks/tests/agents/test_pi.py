@@ -7,6 +7,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from agents.jobs import job
 from swetrials.agents.base import Job, Skill
@@ -15,6 +16,7 @@ from swetrials.agents.pi import Pi
 from swetrials.agents.pi_stream import PiReader
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.records.usage import Usage
+from swetrials.wire.route import AwsCredentials
 
 RECORDED = Path(__file__).parents[1] / "conformance" / "pi"
 BINARY = Path("/tools/pi/cli.js")
@@ -75,6 +77,19 @@ def test_the_key_is_in_the_environment_alone() -> None:
 
 def test_an_endpoint_without_a_key_gets_a_word_in_its_place() -> None:
     assert Pi().launch(BINARY, job(api_key="")).environment["SWETRIALS_ROUTE_KEY"] == "none"
+
+
+def test_on_bedrock_the_credentials_are_those_of_the_route_and_the_model_has_no_hint() -> None:
+    keys = AwsCredentials("AKIA", SecretStr("secret"), SecretStr("session"))
+    signed = Pi().launch(BINARY, job(dialects={"bedrock"}, api_key="", aws=keys, model="us.claude-x[1m]"))
+    assert signed.environment["AWS_SECRET_ACCESS_KEY"] == "secret"
+    assert signed.environment["AWS_SESSION_TOKEN"] == "session"
+    assert "AWS_BEARER_TOKEN_BEDROCK" not in signed.environment
+    assert "[1m]" not in "".join([*signed.argv, *signed.files.values()])
+    bearing = Pi().launch(BINARY, job(dialects={"bedrock"}, api_key="token")).environment
+    assert (bearing["AWS_BEARER_TOKEN_BEDROCK"], bearing["SWETRIALS_ROUTE_KEY"]) == ("token", "<authenticated>")
+    neither = Pi().launch(BINARY, job(dialects={"bedrock"}, api_key="")).environment
+    assert neither["AWS_BEDROCK_SKIP_AUTH"] == "1"
 
 
 def test_window_and_output_are_told_where_they_are_known() -> None:

@@ -5,6 +5,7 @@ import pathlib
 import pytest
 
 from e2e.harness import QUICKSTART, Workplace, alive_with_mark, needs_agent
+from e2e.test_bedrock import Way, arguments, bedrock, each_way
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.records.usage import Usage
 from swetrials.wire.rehearsal import FaultKind
@@ -48,6 +49,28 @@ def test_the_quickstart_ends_as_with_any_agent_and_every_witness_agrees_to_the_t
         assert (reported.requests, reported.completeness) == (served.requests, "complete")
         assert record.num_turns == served.requests
         assert record.findings == ()
+
+
+@each_way
+@pytest.mark.parametrize("meter", [["--meter"], ["--no-meter"]], ids=["metered", "no meter"])
+@pytest.mark.parametrize("agent", [PI, OMP])
+def test_bedrock_is_reached_with_each_kind_of_credentials(
+    tmp_path: pathlib.Path, agent: str, meter: list[str], way: Way
+) -> None:
+    if way.name == "skip-auth" and "--no-meter" in meter:
+        pytest.skip("without credentials both sign with a key that they make up, which the strict server refuses")
+    with bedrock(way) as (server, environment):
+        place = Workplace(tmp_path, environment)
+        done = place.run(*arguments(server, "--agent", agent, "--tasks", "word-tally", *meter))
+        assert done.returncode == 0, done.stdout + done.stderr
+        served = Usage.sum(request.usage for request in server.requests if request.script)
+        models = {request.model for request in server.requests}
+    record = place.records()["word-tally"]
+    assert (record.outcome.kind, models) == (OutcomeKind.COMPLETED, {"us.anthropic.claude-opus-5"})
+    assert record.usage.reported is not None
+    assert buckets(record.usage.reported.usage) == buckets(served)
+    # pi 0.74 knows no model after Claude 4 and asks Bedrock to cache nothing.
+    assert bool(served.cache_read) is (agent == "omp")
 
 
 FAULTS = [

@@ -2,9 +2,12 @@
 
 Facts it rests on (omp 18.2.3):
 
-- An endpoint is a provider in ``models.yml``; it speaks Anthropic Messages, OpenAI Chat Completions and OpenAI
-  Responses. The first is preferred, since it tells cache writes apart. A provider of that kind without
-  ``auth: apiKey`` is sent requests that pose as Claude Code's, with a bearer token and other tool names.
+- An endpoint is a provider in ``models.yml``; it speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses
+  and, at any base URL, Bedrock's Converse. An Anthropic one without ``auth: apiKey`` is sent requests that pose as
+  Claude Code's, with a bearer token and other tool names.
+- A request that fails before any text came is sent eleven times in silence, and an empty answer is asked for twice
+  more: their tokens are in no message. A response that breaks off after text is never asked for again.
+- Of a repository's instructions it takes one file per folder: ``AGENTS.md`` before ``CLAUDE.md``.
 - Settings: those of the subject repository (``.omp/config.yml``) rank above the private ones, a file given with
   ``--config`` ranks above both, and only flags rank higher. It looks into the repository's ``.env`` for variables that
   the environment lacks.
@@ -26,14 +29,12 @@ from ruamel.yaml.error import YAMLError
 from swetrials.agents.base import Job, Launch, StreamReader
 from swetrials.agents.install import Package
 from swetrials.agents.packages import PACKAGES
-from swetrials.agents.pi_models import PROVIDER, key_environment, provider_description, spoken
+from swetrials.agents.pi_models import DIALECTS, key_environment, model_name, provider_description, provider_name
 from swetrials.agents.pi_stream import PiReader, is_of_pi
 from swetrials.agents.skill_prompt import prompt_with_skill
 from swetrials.agents.user_settings import read_settings, with_pinned
 from swetrials.agents.window import Window
 from swetrials.wire.route import Dialect
-
-_PREFERRED: tuple[Dialect, ...] = ("anthropic", "openai-chat", "openai-responses")
 
 _TOOLS = {
     "Bash": "bash",
@@ -61,7 +62,7 @@ class Omp:
 
     name = "omp"
     folder = "omp"
-    dialects: frozenset[Dialect] = frozenset(_PREFERRED)
+    dialects: frozenset[Dialect] = frozenset(DIALECTS)
     package: Package = PACKAGES["omp"]
 
     def reader(self) -> StreamReader:
@@ -83,10 +84,10 @@ class Omp:
     def launch(self, binary: Path, job: Job) -> Launch:
         """Return the command line, environment and private files for a job; ``binary`` is Bun."""
         place, settings = job.home / ".omp" / "agent", job.home / "settings.yml"
-        provider = {**provider_description(job, spoken(job, _PREFERRED)), "auth": "apiKey"}
+        provider = {**provider_description(job), "auth": "apiKey"}
         # Its YAML files are written as JSON, which is YAML too.
         files = {
-            place / "models.yml": _json({"providers": {PROVIDER: provider}}),
+            place / "models.yml": _json({"providers": {provider_name(job): provider}}),
             settings: _json(_settings(job)),
         }
         environment = {"PI_CODING_AGENT_DIR": str(place), **key_environment(job)}
@@ -97,7 +98,7 @@ def _argv(bun: Path, job: Job, settings: Path) -> tuple[str, ...]:
     modules = bun.parent.parent.parent.parent
     program = modules / "@oh-my-pi" / "pi-coding-agent" / "dist" / "cli.js"
     tools = [own for name, own in _TOOLS.items() if name in job.config.allowed_tools]
-    argv = [str(bun), str(program), "--model", f"{PROVIDER}/{job.route.model}", "--config", str(settings)]
+    argv = [str(bun), str(program), "--model", f"{provider_name(job)}/{model_name(job)}", "--config", str(settings)]
     argv += ["--mode", "json", "--no-session", "--no-title", "--no-extensions", "--auto-approve"]
     argv += ["--tools", ",".join(tools)] if tools else ["--no-tools"]
     argv += ["--add-dir", str(job.artifacts)]
@@ -110,7 +111,7 @@ def _settings(job: Job) -> dict[str, object]:
     settings = read_settings(Path(config.settings_file), _yaml) if config.settings_file else {}
     goes = max(1, (config.request_retries + 1) // _TRIES_IN_A_GO)
     pinned: dict[str, dict[str, object]] = {
-        "modelRoles": dict.fromkeys(_ROLES, f"{PROVIDER}/{job.route.model}"),
+        "modelRoles": dict.fromkeys(_ROLES, f"{provider_name(job)}/{model_name(job)}"),
         "retry": {"enabled": goes > 1, "maxRetries": goes - 1, "modelFallback": False},
         # Names of subagents, made by a model that is asked in secret.
         "providers": {"tinyModel": "none"},

@@ -2,8 +2,9 @@
 
 Facts it rests on (pi 0.74.2):
 
-- An endpoint is a provider in ``models.json``; it speaks Anthropic Messages, OpenAI Chat Completions and OpenAI
-  Responses. The first is preferred, since it tells cache writes apart.
+- An endpoint is a provider in ``models.json``; it speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses
+  and, at any base URL, Bedrock's Converse. There it has only models up to Claude 4 cache their prompts.
+- The tool calls of one response are carried out at the same time.
 - It has no permissions: every tool that it has is used unasked. ``--tools`` says which it has.
 - It has no limit of turns, of time or of money, and tells nobody of a subagent, since it has none.
 - The subject repository's ``.pi/settings.json`` ranks above the private settings. What it could do to the route is
@@ -21,13 +22,11 @@ from pathlib import Path
 from swetrials.agents.base import Job, Launch, StreamReader
 from swetrials.agents.install import Package
 from swetrials.agents.packages import PACKAGES
-from swetrials.agents.pi_models import PROVIDER, key_environment, provider_description, spoken
+from swetrials.agents.pi_models import DIALECTS, key_environment, model_name, provider_description, provider_name
 from swetrials.agents.pi_stream import PiReader, is_of_pi
 from swetrials.agents.skill_prompt import prompt_with_skill
 from swetrials.agents.user_settings import read_settings, with_pinned
 from swetrials.wire.route import Dialect
-
-_PREFERRED: tuple[Dialect, ...] = ("anthropic", "openai-chat", "openai-responses")
 
 _TOOLS = {"Bash": "bash", "Edit": "edit", "Read": "read", "Write": "write"}
 # Its default tools by the names that the configuration gives them.
@@ -41,7 +40,7 @@ class Pi:
 
     name = "pi"
     folder = "pi"
-    dialects: frozenset[Dialect] = frozenset(_PREFERRED)
+    dialects: frozenset[Dialect] = frozenset(DIALECTS)
     package: Package = PACKAGES["pi"]
 
     def reader(self) -> StreamReader:
@@ -63,7 +62,7 @@ class Pi:
     def launch(self, binary: Path, job: Job) -> Launch:
         """Return the command line, environment and private files for a job."""
         place = job.home / ".pi" / "agent"
-        models = {"providers": {PROVIDER: provider_description(job, spoken(job, _PREFERRED))}}
+        models = {"providers": {provider_name(job): provider_description(job)}}
         files = {place / "models.json": _json(models), place / "settings.json": _json(_settings(job))}
         environment = {"PI_CODING_AGENT_DIR": str(place), "PI_OFFLINE": "1", **key_environment(job)}
         return Launch(_argv(binary, job), environment, files)
@@ -71,7 +70,7 @@ class Pi:
 
 def _argv(binary: Path, job: Job) -> tuple[str, ...]:
     tools = [own for name, own in _TOOLS.items() if name in job.config.allowed_tools]
-    argv = [str(binary), "--provider", PROVIDER, "--model", job.route.model, "--mode", "json", "--no-session"]
+    argv = [str(binary), "--provider", provider_name(job), "--model", model_name(job), "--mode", "json", "--no-session"]
     argv += ["--no-extensions", "--tools", ",".join(tools)] if tools else ["--no-extensions", "--no-tools"]
     prompt = prompt_with_skill(job)
     # It takes "-" for an option, "@" for a file and "/" for a command of its own: a line break hides them.

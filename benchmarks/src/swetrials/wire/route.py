@@ -6,7 +6,8 @@ from typing import Literal
 from pydantic import SecretStr
 
 Dialect = Literal["anthropic", "bedrock", "openai-chat", "openai-responses"]
-"""``anthropic``: POST /v1/messages. ``bedrock``: POST /model/{id}/invoke[-with-response-stream], Anthropic bodies.
+"""``anthropic``: POST /v1/messages. ``bedrock``: POST /model/{id}/invoke[-with-response-stream], Anthropic
+bodies, and /model/{id}/converse[-stream].
 ``openai-chat``: POST /v1/chat/completions. ``openai-responses``: POST /v1/responses."""
 
 
