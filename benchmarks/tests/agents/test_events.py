@@ -101,7 +101,8 @@ def test_who_it_is_stays_known() -> None:
 def test_tools_and_refusals_are_counted() -> None:
     arguments: dict[str, Any] = {}
     tally = tally_of(
-        ToolCall("1", "Bash", arguments), ToolCall("2", "Bash", arguments), ToolCall("3", "Read", arguments, subagent="1"),
+        ToolCall("1", "Bash", arguments), ToolCall("2", "Bash", arguments),
+        ToolCall("3", "Read", arguments, subagent="1"),
         PermissionDenied("Bash", "mode"), Text("first"), Text("last"),
     )  # fmt: skip
     assert tally.tools == {"Bash": 2, "Read": 1}

@@ -39,7 +39,8 @@ def test_fault(tmp_path: pathlib.Path, fault: FaultKind, kind: OutcomeKind, blam
     place = Workplace(tmp_path)
     started = time.monotonic()
     done = place.run(
-        "run", "--dataset", QUICKSTART, "--tasks", "word-tally", "--fault", fault, "--skip-probe", "--request-retries", "1", "--max-retries", "0",
+        "run", "--dataset", QUICKSTART, "--tasks", "word-tally", "--fault", fault, "--skip-probe",
+        "--request-retries", "1", "--max-retries", "0",
         "--timeout-seconds", str(WALL_SECONDS), "--idle-timeout-seconds", str(IDLE_SECONDS),
     )  # fmt: skip
     took = time.monotonic() - started
