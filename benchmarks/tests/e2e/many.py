@@ -1,8 +1,6 @@
 """A benchmark of many trials against scripted models, one of which in ten misbehaves in a way of its own."""
 
-import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -87,7 +85,7 @@ class Field:
 
     def finish(self, place: Workplace, model: str) -> None:
         """Start, or resume, the run of one model, and wait for its end: not all trials are good, and it says so."""
-        code = self.start(place, model).wait(timeout=1200)
+        code = wait_or_kill(self.start(place, model), seconds=1200)
         assert code == 1, (place.root / f"{model}.log").read_text()
 
     def requests(self, model: str) -> Counter[str]:
@@ -144,16 +142,15 @@ def table(place: Workplace, model: str) -> Rows:
     return [*rows, means]
 
 
-def kill(process: subprocess.Popen[bytes], after_seconds: float) -> bool:
-    """Kill a run as the kernel would; ``False`` where it had ended before."""
-    deadline = time.monotonic() + after_seconds
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            return False
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    return True
+def wait_or_kill(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """Return a run's exit code; ``None`` where it had not ended by then, and was killed without a warning."""
+    try:
+        return process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        process.kill()
+        process.wait()
 
 
 def finished(place: Workplace, model: str) -> dict[TrialFolder, dict[Path, tuple[bytes, int]]]:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from e2e.harness import Workplace, needs_agent
-from e2e.many import Field, Size, expected, finished, kill, playing, table
+from e2e.many import IDLE_SECONDS, Field, Size, expected, finished, playing, table, wait_or_kill
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.results import trial_folders
 
@@ -15,8 +15,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), needs_agent("claude")
 
 KEY = {"SWETRIALS_API_KEY": "key-of-the-endpoint"}
 _CHANCE = random.Random(20)
-SMALL = Size(3, 4, 1, 4, kills=tuple(_CHANCE.uniform(3, 15) for _ in range(2)))
-FULL = Size(3, 10, 2, 8, kills=tuple(_CHANCE.uniform(5, 60) for _ in range(5)))
+_LATEST = IDLE_SECONDS - 1.0  # a run lasts at least as long as the trial of a model that hangs
+SMALL = Size(3, 4, 1, 4, kills=tuple(_CHANCE.uniform(3, _LATEST) for _ in range(2)))
+FULL = Size(3, 10, 2, 8, kills=tuple(_CHANCE.uniform(3, _LATEST) for _ in range(5)))
 ONLY_IN_FULL = pytest.mark.skipif("MANY_TRIALS" not in os.environ, reason="60 trials: set MANY_TRIALS to run them")
 
 
@@ -46,7 +47,7 @@ def run_through_kills(ground: Field, place: Workplace, model: str, kills: tuple[
     asked = ground.requests(model)
     killed = 0
     for after_seconds in kills:
-        killed += kill(ground.start(place, model), after_seconds)
+        killed += wait_or_kill(ground.start(place, model), after_seconds) is None
         done = finished(place, model)
         asked = ground.requests(model)
     ground.finish(place, model)
