@@ -4,11 +4,12 @@ import os
 import sys
 
 import meter
+import readers
 from figures import show
 
 import trials
 
-SUITES = {"meter": meter.measure, "trials": trials.measure}
+SUITES = {"meter": meter.measure, "readers": readers.measure, "trials": trials.measure}
 
 
 def main(names: list[str]) -> int:

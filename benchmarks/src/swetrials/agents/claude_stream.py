@@ -71,7 +71,7 @@ class ClaudeReader:
         self._lines = JsonLines(passed_over=_PIECES)
         self._subagents: set[str] = set()
         self._main_agents = Usage()
-        self._open: dict[str, RequestUsage] = {}
+        self._open: dict[str, dict[str, object]] = {}
         self._shows_starts = False
         self._refused = False
         self._stop_reason = ""
@@ -134,24 +134,22 @@ class ClaudeReader:
     def _partial(self, line: dict[str, object]) -> Iterator[Event]:
         event = mapping(line.get("event"))
         if event.get("type") == "message_start":
+            message = mapping(event.get("message"))
             self._shows_starts = True
-            request = _request(mapping(event.get("message")), subagent=text(line.get("parent_tool_use_id")))
-            self._open[request.message_id] = request
-            yield request
+            self._open[text(message.get("id"))] = message
+            yield _request(message, subagent=text(line.get("parent_tool_use_id")))
         elif event.get("type") == "message_delta":
             self._stop_reason = text(mapping(event.get("delta")).get("stop_reason")) or self._stop_reason
-            known = self._open.pop(text(line.get("api_message_id")), None)
-            if known is not None:
-                final = _disjoint(mapping(event.get("usage")))
-                merged = {name: value for name, value in final.model_dump().items() if value is not None}
-                yield RequestUsage(
-                    known.message_id, known.usage.model_copy(update=merged), True, known.model, known.subagent
-                )
+            message = self._open.pop(text(line.get("api_message_id")), {})
+            if message:
+                told = {name: value for name, value in mapping(event.get("usage")).items() if value is not None}
+                usage = {**mapping(message.get("usage")), **told}
+                yield _request({**message, "usage": usage}, subagent=text(line.get("parent_tool_use_id")), final=True)
 
     def _assistant(self, line: dict[str, object]) -> Iterator[Event]:
         message = mapping(line.get("message"))
         subagent = text(line.get("parent_tool_use_id"))
-        if message.get("model") != _SYNTHETIC:
+        if text(message.get("id")) not in self._open and message.get("model") != _SYNTHETIC:
             yield _request(message, subagent=subagent)
         for block in map(mapping, listing(message.get("content"))):
             if block.get("type") == "text":
@@ -210,10 +208,10 @@ class ClaudeReader:
         return Outcome.of(OutcomeKind.COMPLETED)
 
 
-def _request(message: dict[str, object], *, subagent: str) -> RequestUsage:
+def _request(message: dict[str, object], *, subagent: str, final: bool = False) -> RequestUsage:
     # Until the final count arrives, the one output token of the snapshot is the least that is certain.
     usage = _disjoint(mapping(message.get("usage")))
-    return RequestUsage(text(message.get("id")), usage, False, text(message.get("model")) or None, subagent)
+    return RequestUsage(text(message.get("id")), usage, final, text(message.get("model")) or None, subagent)
 
 
 def _disjoint(usage: dict[str, object]) -> Usage:

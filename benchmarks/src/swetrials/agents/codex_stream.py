@@ -84,28 +84,30 @@ class CodexReader:
             case _:
                 return []
 
-    def _item(self, item: dict[str, object], done: bool) -> Iterator[Event]:
+    def _item(self, item: dict[str, object], done: bool) -> list[Event]:
         match item.get("type"):
             case "command_execution":
                 exit_code = item.get("exit_code")
                 code = exit_code if isinstance(exit_code, int) else None
                 arguments: dict[str, object] = {"command": text(item.get("command"))}
                 said = text(item.get("aggregated_output"))
-                yield from self._tool(item, done, SHELL, arguments, said, code)
+                return self._tool(item, done, SHELL, arguments, said, code)
             case "file_change":
-                yield from self._tool(item, done, PATCHER, {"changes": item.get("changes")})
+                return self._tool(item, done, PATCHER, {"changes": item.get("changes")})
             case "web_search":
-                yield from self._tool(item, done, "web_search", {"query": text(item.get("query"))})
+                return self._tool(item, done, "web_search", {"query": text(item.get("query"))})
             case "mcp_tool_call":
-                yield from self._tool(item, done, text(item.get("tool")), mapping(item.get("arguments")))
+                return self._tool(item, done, text(item.get("tool")), mapping(item.get("arguments")))
             case "collab_tool_call":
-                yield from self._tool(item, done, text(item.get("tool")), {"prompt": item.get("prompt")})
-                yield from self._collaboration(item, done)
+                called = self._tool(item, done, text(item.get("tool")), {"prompt": item.get("prompt")})
+                return [*called, *self._collaboration(item, done)]
             case "agent_message" if done:
                 self._text = text(item.get("text"))
-                yield Text(self._text)
+                return [Text(self._text)]
             case "error" if done:
-                yield Notice(text(item.get("message")))
+                return [Notice(text(item.get("message")))]
+            case _:
+                return []
 
     def _tool(
         self,
@@ -115,15 +117,17 @@ class CodexReader:
         arguments: dict[str, object],
         said: str = "",
         exit_code: int | None = None,
-    ) -> Iterator[Event]:
+    ) -> list[Event]:
         call_id = text(item.get("id"))
+        events: list[Event] = []
         if call_id not in self._open:
             self._open.add(call_id)
-            yield ToolCall(call_id, name, arguments)
+            events.append(ToolCall(call_id, name, arguments))
         if done:
             self._open.discard(call_id)
             failed = item.get("status", "completed") != "completed" or (name == SHELL and exit_code != 0)
-            yield ToolResult(call_id, said, is_error=failed, exit_code=exit_code)
+            events.append(ToolResult(call_id, said, is_error=failed, exit_code=exit_code))
+        return events
 
     def _collaboration(self, item: dict[str, object], done: bool) -> Iterator[Event]:
         """Tell of subagents: each is known by its thread, and any later call may tell that it is over."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from swetrials.agents.responses import Responses
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Completeness, Usage, UsageReport
 
@@ -154,7 +155,7 @@ Event = (
 
 @dataclass
 class Tally:
-    """Everything the events so far come to. Constant in memory but for one entry per API response."""
+    """Everything the events so far come to, in next to constant memory: a few bytes for each API response."""
 
     session_id: str | None = None
     model: str | None = None
@@ -168,25 +169,25 @@ class Tally:
     subagents: int = 0
     permission_denials: int = 0
     tools: Counter[str] = field(default_factory=Counter)
-    requests: dict[str, RequestUsage] = field(default_factory=dict)
+    responses: Responses = field(default_factory=Responses)
 
     def add(self, events: Iterable[Event]) -> None:
         """Take in more events, in the order of the stream."""
         for event in events:
             self.pending_retry = event if isinstance(event, Retry) else None
-            match event:
+            match event:  # what there is most of comes first
+                case ToolResult():
+                    pass
+                case ToolCall():
+                    self.tools[event.name] += 1
+                case RequestUsage():
+                    self.responses.add(event.message_id, event.usage, final=event.final, subagent=bool(event.subagent))
+                case Text():
+                    self.last_text = event.text
                 case Session():
                     self.session_id = event.session_id or self.session_id
                     self.model = event.model or self.model
                     self.agent_version = event.agent_version or self.agent_version
-                case RequestUsage():
-                    known = self.requests.get(event.message_id)
-                    if event.final or known is None or not known.final:
-                        self.requests[event.message_id] = event
-                case Text():
-                    self.last_text = event.text
-                case ToolCall():
-                    self.tools[event.name] += 1
                 case Retry():
                     self.retries.append(event)
                     self.waiting_seconds += event.delay_seconds
@@ -204,9 +205,9 @@ class Tally:
     @property
     def turns(self) -> int:
         """Model responses of the main agent; the agent's own count where the stream shows no responses."""
-        if not self.requests and self.end is not None:
+        if not self.responses.count and self.end is not None:
             return self.end.turns or 0
-        return sum(not request.subagent for request in self.requests.values())
+        return self.responses.of_main_agent
 
     @property
     def usage(self) -> UsageReport:
@@ -214,10 +215,9 @@ class Tally:
 
         The agent's total is a lower bound too when one of its responses was cut.
         """
-        requests = len(self.requests) or None  # some agents tell of no single response
+        requests = self.responses.count or None  # some agents tell of no single response
         if self.end is None or self.end.usage is None:
-            summed = Usage.sum(request.usage for request in self.requests.values())
-            return UsageReport(usage=summed, completeness="lower_bound", requests=requests)
+            return UsageReport(usage=self.responses.usage, completeness="lower_bound", requests=requests)
         completeness: Completeness = "lower_bound" if self.end.responses_cut else "complete"
         return UsageReport(usage=self.end.usage, completeness=completeness, requests=requests)
 
@@ -226,8 +226,7 @@ class Tally:
         """The part of the total that subagents used; ``None`` when none worked, or nobody told it apart."""
         if self.end is not None and self.end.subagent_usage is not None:
             return self.end.subagent_usage
-        apart = [request.usage for request in self.requests.values() if request.subagent]
-        return Usage.sum(apart) if apart else None
+        return self.responses.subagent_usage if self.responses.of_main_agent < self.responses.count else None
 
     @property
     def outcome(self) -> Outcome:

@@ -29,28 +29,29 @@ class JsonLines:
         if rest:
             self._pieces.append(rest)
         for line in lines:
-            yield from self._parse(line)
+            if not line.startswith(self._passed_over) and (value := self._parsed(line)) is not None:
+                yield value
 
     def finish(self) -> Iterator[dict[str, object]]:
         """Yield the object of a last line that has no newline, if it is whole."""
         line, self._pieces = b"".join(self._pieces), []
-        yield from self._parse(line)
+        if not line.startswith(self._passed_over) and (value := self._parsed(line)) is not None:
+            yield value
 
-    def _parse(self, line: bytes) -> Iterator[dict[str, object]]:
-        if not line.strip() or line.startswith(self._passed_over):
-            return
+    def _parsed(self, line: bytes) -> dict[str, object] | None:
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError:
+            if not line.strip():
+                return None
             try:
                 value = orjson.loads(line.decode(errors="replace"))
             except orjson.JSONDecodeError:
-                self.skipped += 1
-                return
+                value = None
         if isinstance(value, dict):
-            yield value
-        else:
-            self.skipped += 1
+            return value
+        self.skipped += 1
+        return None
 
 
 def mapping(value: object) -> dict[str, object]:

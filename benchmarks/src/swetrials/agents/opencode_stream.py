@@ -33,6 +33,7 @@ from swetrials.agents.events import (
 )
 from swetrials.agents.failures import failure
 from swetrials.agents.jsonl import JsonLines, count, mapping, text
+from swetrials.agents.usage_sum import UsageSum
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
 
@@ -68,7 +69,7 @@ class OpenCodeReader:
         self._did_anything = False
         self._nothings = 0
         self._untold = 0
-        self._total = Usage()
+        self._total = UsageSum()
         self._counted: set[str] = set()
         self._text = ""
         self._reason = ""
@@ -127,7 +128,7 @@ class OpenCodeReader:
         step_id = text(part.get("id"))
         if step_id not in self._counted:
             self._counted.add(step_id)
-            self._total += usage
+            self._total.add(usage)
         yield RequestUsage(step_id, usage, final=True)
 
     def _nothing(self) -> Iterator[Event]:
@@ -145,21 +146,21 @@ class OpenCodeReader:
         self._text = text(part.get("text"))
         return Text(self._text)
 
-    def _tool(self, part: dict[str, object]) -> Iterator[Event]:
+    def _tool(self, part: dict[str, object]) -> list[Event]:
         call_id, name, state = text(part.get("callID")), text(part.get("tool")), mapping(part.get("state"))
         arguments = mapping(state.get("input"))
         failed = state.get("status") != "completed"
         said = text(state.get("error" if failed else "output"))
-        yield ToolCall(call_id, name, arguments)
+        events: list[Event] = [ToolCall(call_id, name, arguments)]
         if name == SUBAGENT:
             self._untold += 1
-            yield SubagentStart(call_id, text(arguments.get("subagent_type")), text(arguments.get("prompt")))
-            yield SubagentEnd(call_id, is_error=failed)
+            kind, task = text(arguments.get("subagent_type")), text(arguments.get("prompt"))
+            events += [SubagentStart(call_id, kind, task), SubagentEnd(call_id, is_error=failed)]
         if failed and _FORBIDDEN in said:
-            yield PermissionDenied(name, said)
+            events.append(PermissionDenied(name, said))
         exit_code = mapping(state.get("metadata")).get("exit")
         code = exit_code if isinstance(exit_code, int) else None
-        yield ToolResult(call_id, said, is_error=failed or bool(code), exit_code=code)
+        return [*events, ToolResult(call_id, said, is_error=failed or bool(code), exit_code=code)]
 
     def _end(self, outcome: Outcome) -> End:
         self._close_step(told=False)
@@ -167,7 +168,7 @@ class OpenCodeReader:
             outcome,
             subtype=text(self._error.get("name")) or self._reason or None,
             is_error=outcome.kind is not OutcomeKind.COMPLETED,
-            usage=self._total if self._total.known else None,
+            usage=self._total.usage if self._total.buckets else None,
             api_error_status=count(mapping(self._error.get("data")).get("statusCode")),
             text=self._text,
             responses_cut=self._untold,
@@ -178,7 +179,7 @@ class OpenCodeReader:
             return _failure(self._error)
         if (ending := _LAST_STEPS.get(self._reason)) is not None:
             return Outcome.of(*ending)
-        if not self._did_anything and not self._total.output:
+        if not self._did_anything and not self._total.usage.output:
             return Outcome.of(OutcomeKind.EMPTY_SUCCESS, "the agent ended well without a single output token")
         return Outcome.of(OutcomeKind.COMPLETED)
 

@@ -33,7 +33,8 @@ class Usage(Record):
     @property
     def total(self) -> Count:
         """Fresh + read + write + output over the buckets that are known; ``None`` when none is."""
-        known = [getattr(self, name) for name in self.known]
+        parts = (self.fresh_input, self.cache_read, self.cache_write, self.output)
+        known = [part for part in parts if part is not None]
         return sum(known) if known else None
 
     @property
