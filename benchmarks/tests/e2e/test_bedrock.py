@@ -146,7 +146,17 @@ def test_a_fault_of_bedrock_ends_in_the_outcome_that_names_it(
 ) -> None:
     with bedrock(WAYS[-1], SCENARIO.with_fault(fault)) as (server, environment):
         place = Workplace(tmp_path, environment)
-        limits = ["--max-retries", "1", "--timeout-seconds", "20", "--idle-timeout-seconds", "6", "--skip-probe"]
+        limits = [
+            "--request-retries",
+            "1",
+            "--max-retries",
+            "0",
+            "--timeout-seconds",
+            "20",
+            "--idle-timeout-seconds",
+            "6",
+            "--skip-probe",
+        ]
         place.run(*arguments(server, "--tasks", "word-tally", *limits))
     record = place.records()["word-tally"]
     assert record.outcome.kind is kind, record.outcome.detail
