@@ -52,6 +52,7 @@ class StandIn:
     name = "stand-in"
     folder = "stand-in"
     dialects: frozenset[Dialect] = frozenset({"anthropic"})
+    limits: tuple[str, ...] = ()
     package = Package("stand-in", "stand-in", "1.0", "sh", None)
 
     def __init__(self, scripts: Mapping[str, str]) -> None:

@@ -58,11 +58,12 @@ class StreamReader(Protocol):
 
 
 class Agent(Protocol):
-    """One coding-agent CLI."""
+    """One coding-agent CLI. ``limits`` says what of the configuration it cannot honour, and what it does not tell."""
 
     name: str
     folder: str
     dialects: frozenset[Dialect]
+    limits: tuple[str, ...]
     package: Package
 
     def launch(self, binary: Path, job: Job) -> Launch:

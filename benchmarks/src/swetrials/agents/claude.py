@@ -45,6 +45,9 @@ class ClaudeCode:
     name = "claude"
     folder = "claude-code"
     dialects: frozenset[Dialect] = frozenset({"anthropic", "bedrock"})
+    limits: tuple[str, ...] = (
+        "its own total estimates the output of a response that was cut: the meter's figure counts",
+    )
     package: Package = PACKAGES["claude"]
 
     def reader(self) -> StreamReader:

@@ -45,6 +45,10 @@ class Codex:
     name = "codex"
     folder = "codex"
     dialects: frozenset[Dialect] = frozenset({"openai-responses"})
+    limits: tuple[str, ...] = (
+        "max_turns, max_output_tokens and max_attempt_budget_usd cannot be enforced",
+        "subagents' tokens and model responses are told nowhere: the meter's figures count",
+    )
     package: Package = PACKAGES["codex"]
 
     def reader(self) -> StreamReader:

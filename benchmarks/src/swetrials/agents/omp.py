@@ -63,6 +63,11 @@ class Omp:
     name = "omp"
     folder = "omp"
     dialects: frozenset[Dialect] = frozenset(DIALECTS)
+    limits: tuple[str, ...] = (
+        "max_turns cannot be enforced, and permission_mode has no effect: allowed_tools decides",
+        "a failing request is repeated 11 times in silence, whatever request_retries says",
+        "it tells no end: a hang after its last word takes the idle limit",
+    )
     package: Package = PACKAGES["omp"]
 
     def reader(self) -> StreamReader:

@@ -71,6 +71,11 @@ class OpenCode:
     name = "opencode"
     folder = "opencode"
     dialects: frozenset[Dialect] = frozenset(_ADAPTERS)
+    limits: tuple[str, ...] = (
+        "permission_mode has no effect: allowed_tools decides",
+        "a failing request is repeated 5 times in silence, whatever request_retries says",
+        "max_turns ends it well: no turn_limit is seen",
+    )
     package: Package = PACKAGES["opencode"]
 
     def reader(self) -> StreamReader:

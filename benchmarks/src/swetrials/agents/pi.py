@@ -41,6 +41,11 @@ class Pi:
     name = "pi"
     folder = "pi"
     dialects: frozenset[Dialect] = frozenset(DIALECTS)
+    limits: tuple[str, ...] = (
+        "max_turns cannot be enforced, and permission_mode has no effect: allowed_tools decides",
+        "it does not compact during a task: one that outgrows the window ends in context_overflow",
+        "it tells no end: a hang after its last word takes the idle limit",
+    )
     package: Package = PACKAGES["pi"]
 
     def reader(self) -> StreamReader:

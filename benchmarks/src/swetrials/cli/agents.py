@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 
+from swetrials.agents import AGENTS
 from swetrials.agents.install import InstallError, find
 from swetrials.agents.install import install as install_package
 from swetrials.agents.packages import PACKAGES
@@ -27,8 +28,11 @@ def install(names: Sequence[str]) -> int:
 
 
 def show() -> None:
-    """Print each agent CLI with its pinned version and whether that is installed."""
+    """Print each agent CLI: pinned version, whether that is installed, its dialects, and its known limits."""
     tools = find_project().tools
-    for name, package in PACKAGES.items():
-        found = find(package, tools)
-        print(f"{name:<10} {package.version:<12} {found.binary if found else 'not installed'}")
+    for name, agent in AGENTS.items():
+        state = "installed" if find(agent.package, tools) else f"not installed: swetrials agents install {name}"
+        print(f"{name:<10} {agent.package.version:<10} {state}")
+        print(f"{'':<11}speaks {', '.join(sorted(agent.dialects))}")
+        for limit in agent.limits:
+            print(f"{'':<11}- {limit}")
