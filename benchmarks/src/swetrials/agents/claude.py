@@ -45,9 +45,7 @@ class ClaudeCode:
     name = "claude"
     folder = "claude-code"
     dialects: frozenset[Dialect] = frozenset({"anthropic", "bedrock"})
-    limits: tuple[str, ...] = (
-        "its own total estimates the output of a response that was cut: the meter's figure counts",
-    )
+    limits: tuple[str, ...] = ("its own total only estimates the output of a response that was cut",)
     package: Package = PACKAGES["claude"]
 
     def reader(self) -> StreamReader:
