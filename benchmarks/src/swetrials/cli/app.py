@@ -153,6 +153,20 @@ def summarize(
     _leave(running.summarize(folder, as_json=as_json))
 
 
+@app.command(
+    epilog="Example: swetrials compare swe-benchmark-data/m/claude-code/swe3/repo swe-benchmark-data/m/codex/swe3/repo"
+)
+def compare(
+    first: Annotated[Path, typer.Argument(help="The folder of a run.")],
+    second: Annotated[Path, typer.Argument(help="The folder of another run over the same tasks.")],
+    as_json: AsJson = False,
+) -> None:
+    """Set two runs side by side: score, cost, turns, tokens, times, and the trials behind each figure."""
+    from swetrials.cli import comparing
+
+    _leave(comparing.show(first, second, as_json=as_json))
+
+
 @app.command(epilog="Example: swetrials cost swe-benchmark-data/rehearsal")
 def cost(
     folder: Annotated[Path, typer.Argument(help="A trial's folder, or a tree of them.")],

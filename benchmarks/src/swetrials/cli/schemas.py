@@ -5,6 +5,7 @@ from pathlib import Path
 import orjson
 
 from swetrials.records.base import Record
+from swetrials.records.comparison import Comparison
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Dataset
 from swetrials.records.evaluation import Evaluation
@@ -23,6 +24,7 @@ RECORDS: dict[str, type[Record]] = {
     "evaluation": Evaluation,
     "run-summary": RunSummary,
     "trajectory": Trajectory,
+    "comparison": Comparison,
 }
 
 
