@@ -1,11 +1,11 @@
 """The checks before anything is spent. Each failed one names the command that mends it."""
 
+import secrets
 import shutil
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.agents.base import Agent
@@ -147,7 +147,8 @@ def no_common_dialect(agent: Agent, offered: frozenset[Dialect]) -> str:
 
 async def probe(bench: Workbench, crew: Crew) -> Check:
     """Make one tiny call through the very agent and route, in an empty folder."""
-    attempt_id = f"probe-{anyio.current_time():.0f}"
+    # Two runs that begin in one second must not share a mark: the one that ends first would kill the other's agent.
+    attempt_id = f"probe-{secrets.token_hex(6)}"
     tally = Tally()
     own_route = crew.hosting.route(attempt_id)
     crew = crew.hiding(own_route.secrets)
