@@ -94,10 +94,10 @@ def test_a_step_is_a_response_with_the_answers_to_its_calls() -> None:
 
 def test_an_agent_that_tells_of_a_response_after_what_it_said() -> None:
     trajectory = trajectory_of(
-        Text("I look."), ToolCall("1", "read", {}), ToolResult("1", "yes", False), response("a"),
-        Text("Done."), response("b"),
+        Text("I look."), ToolCall("1", "read", {}), ToolResult("1", "yes", False), ToolCall("2", "read", {}),
+        ToolResult("2", "yes", False), response("a"), Text("Done."), response("b"),
     )  # fmt: skip
-    assert outline(trajectory)[1:] == [("agent", "I look.", 1, 1), ("agent", "Done.", 0, 0)]
+    assert outline(trajectory)[1:] == [("agent", "I look.", 2, 2), ("agent", "Done.", 0, 0)]
     assert all(step.metrics for step in trajectory.steps[1:])
 
 

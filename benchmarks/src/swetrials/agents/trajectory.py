@@ -44,6 +44,7 @@ _MAIN = ""
 _MOST_PARTS = 100
 # Words, calls or answers of one step; a stream without any order in it must not end up in a single one.
 
+_LAST_STEPS = 3 * _MOST_PARTS
 _MOST_OPEN_CALLS = 1_000
 
 
@@ -75,10 +76,15 @@ class _Step:
 
 @dataclass
 class _Thread:
-    """The conversation of one agent. ``current`` is the response that further words and calls belong to."""
+    """The conversation of one agent.
+
+    ``current`` is the response that further words and calls belong to; ``untold`` are the steps of which it is not
+    known yet whether they are one response or several.
+    """
 
     steps: list[_Step] = field(default_factory=list)
     current: _Step | None = None
+    untold: list[_Step] = field(default_factory=list)
     responses: dict[str, _Step] = field(default_factory=dict)
 
     def records(self) -> tuple[Step, ...]:
@@ -181,6 +187,8 @@ class TrajectoryRecorder:
         current = thread.current
         if current is None or current.full or (current.request is None and current.results):
             current = thread.current = self._append(name, _Step("agent"))
+            if len(thread.untold) < _MOST_PARTS:
+                thread.untold.append(current)
         return current
 
     def _request(self, event: RequestUsage) -> None:
@@ -192,12 +200,30 @@ class TrajectoryRecorder:
                 known.request = event
         elif current is not None and current.request is None:
             # This agent tells of a response after what it said: whatever comes now is of the next one.
-            current.request = event
+            self._remember(thread, event.message_id, self._joined(thread, event))
             thread.current = None
-            self._remember(thread, event.message_id, current)
         else:
             thread.current = self._append(event.subagent, _Step("agent", request=event))
             self._remember(thread, event.message_id, thread.current)
+
+    def _joined(self, thread: _Thread, request: RequestUsage) -> _Step:
+        """Make one step of all that has turned out to be one response."""
+        first, *more = thread.untold
+        for step in more:
+            first.said += step.said
+            first.calls += step.calls
+            first.results += step.results
+            for call in step.calls:
+                if call.tool_call_id in self._callers:
+                    self._callers[call.tool_call_id] = first
+        if more:
+            apart = {id(step) for step in more}
+            self._count -= len(more)
+            # They are among the last, with hardly a step of the system in between.
+            thread.steps[-_LAST_STEPS:] = [step for step in thread.steps[-_LAST_STEPS:] if id(step) not in apart]
+        thread.untold = []
+        first.request = request
+        return first
 
     def _remember(self, thread: _Thread, message_id: str, step: _Step) -> None:
         if self._count <= MOST_STEPS:
