@@ -20,7 +20,7 @@ class _Key(NamedTuple):
 _TEXT, _NUMBER, _WHOLE, _LIST, _SWITCH = str | None, float | None, int | None, list[str] | None, bool | None
 
 CONFIG_KEYS: dict[str, _Key] = {
-    "agent": _Key(_TEXT, "Coding-agent CLI: claude."),
+    "agent": _Key(_TEXT, "Coding-agent CLI: claude, codex, omp, opencode, pi."),
     "provider": _Key(_TEXT, "Where the model is hosted: rehearsal, endpoint, bedrock, litellm, vllm."),
     "endpoint": _Key(_TEXT, "Base URL of the provider, where it needs one."),
     "model": _Key(_TEXT, "Model id as the provider knows it."),
