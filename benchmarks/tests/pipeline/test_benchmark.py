@@ -13,6 +13,7 @@ import pytest
 from pipeline.written import metrics
 from providers.server import Server, models, plain
 from swetrials.pipeline.benchmark import PreflightError, RunOptions, RunResult, run_plan
+from swetrials.pipeline.preflight import probe
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Check
@@ -29,7 +30,7 @@ from swetrials.store.redaction import Redactor
 from swetrials.store.results import TRASH, TrialFolder
 from swetrials.trials.crew import Sandbox
 from swetrials.trials.trial import Observer, Progress
-from trials.stand_in import SECRET, WHOLE, Yard
+from trials.stand_in import SAID, SECRET, WHOLE, Yard
 
 K = OutcomeKind
 
@@ -427,3 +428,20 @@ def test_two_runs_never_write_to_one_place(yard: Yard) -> None:
     anyio.run(both)
     assert len(complaints) == 1
     assert "another run is writing to" in complaints[0]
+
+
+def test_probes_that_begin_together_do_not_stop_each_other(yard: Yard) -> None:
+    quick, slow = bench_of(yard, SAID), bench_of(yard, f"sleep 1; {SAID}")
+    found: dict[str, Check] = {}
+
+    async def go(name: str, bench: Workbench) -> None:
+        async with bench.provider.open(bench.config) as hosting:
+            found[name] = await probe(bench, bench.crew(hosting, keep_checkouts=False))
+
+    async def both() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(go, "slow", slow)
+            group.start_soon(go, "quick", quick)
+
+    anyio.run(both)
+    assert {name: check.status for name, check in found.items()} == {"quick": "ok", "slow": "ok"}
