@@ -74,6 +74,11 @@ def test_the_figures_hold_together(records: list[RequestRecord]) -> None:
         assert (block.waiting_seconds or 0) >= 0
 
 
+def test_waiting_is_not_counted_while_another_request_is_under_way() -> None:
+    block = requests_block([call(0, 1, status=429, usage=None), call(1, 2, dialect=None, usage=None), call(3, 4)])
+    assert (block.api_seconds, block.waiting_seconds) == (3, 1)
+
+
 @given(st.lists(requests(), max_size=12))
 def test_no_figure_is_complete_while_a_call_is_not(records: list[RequestRecord]) -> None:
     block = requests_block(records)

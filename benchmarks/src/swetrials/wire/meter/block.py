@@ -35,7 +35,7 @@ def requests_block(records: Sequence[RequestRecord]) -> RequestsBlock:
         statuses=dict(Counter(str(record.status or "none") for record in passed)),
         models_served=tuple(dict.fromkeys(record.model_served for record in answered if record.model_served)),
         api_seconds=_seconds_covered(_intervals(passed)) if passed else None,
-        waiting_seconds=_waiting_seconds(calls) if calls else None,
+        waiting_seconds=_waiting_seconds(calls, passed) if calls else None,
         first_token_seconds_median=median(first_bytes) if first_bytes else None,
         usage=_usage(calls),
     )
@@ -67,8 +67,8 @@ def _intervals(records: Iterable[RequestRecord]) -> list[Interval]:
     return [(record.started_seconds, record.ended_seconds) for record in records]
 
 
-def _waiting_seconds(calls: Sequence[RequestRecord]) -> float:
-    """Return the time between a failed call and the next one's start, in which no other call was under way."""
+def _waiting_seconds(calls: Sequence[RequestRecord], passed: Sequence[RequestRecord]) -> float:
+    """Return the time between a failed call and the next one's start, in which no other request was under way."""
     starts = sorted(record.started_seconds for record in calls)
     gaps = [
         (record.ended_seconds, later)
@@ -77,7 +77,7 @@ def _waiting_seconds(calls: Sequence[RequestRecord]) -> float:
         for later in [next((start for start in starts if start >= record.ended_seconds), None)]
         if later is not None
     ]
-    busy = _intervals(calls)
+    busy = _intervals(passed)
     return _seconds_covered(chain(busy, gaps)) - _seconds_covered(busy)
 
 
