@@ -35,6 +35,7 @@ from swetrials.agents.events import (
     ToolResult,
 )
 from swetrials.agents.jsonl import JsonLines, count, listing, mapping, text
+from swetrials.agents.line_reader import LineReader
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
 
@@ -64,27 +65,17 @@ _PIECES = (b'{"type":"stream_event","event":{"type":"content_block_', b'{"type":
 # What the model says, a few letters at a time: all of it comes again, whole, in the ``assistant`` events.
 
 
-class ClaudeReader:
+class ClaudeReader(LineReader):
     """One stream of Claude Code, turned into events."""
 
     def __init__(self) -> None:
-        self._lines = JsonLines(passed_over=_PIECES)
+        super().__init__(JsonLines(passed_over=_PIECES))
         self._subagents: set[str] = set()
         self._main_agents = Usage()
         self._open: dict[str, dict[str, object]] = {}
         self._shows_starts = False
         self._refused = False
         self._stop_reason = ""
-
-    def feed(self, data: bytes) -> Iterator[Event]:
-        """Take the next bytes, cut anywhere, and yield the events they complete."""
-        for line in self._lines.feed(data):
-            yield from self._events(line)
-
-    def finish(self) -> Iterator[Event]:
-        """Yield what a last line without a newline still holds."""
-        for line in self._lines.finish():
-            yield from self._events(line)
 
     def _events(self, line: dict[str, object]) -> Iterable[Event]:
         match line.get("type"):

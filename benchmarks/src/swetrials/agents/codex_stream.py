@@ -29,6 +29,7 @@ from swetrials.agents.events import (
 )
 from swetrials.agents.failures import failure
 from swetrials.agents.jsonl import JsonLines, count, mapping, text
+from swetrials.agents.line_reader import LineReader
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
 
@@ -49,25 +50,15 @@ _INCOMPLETE_KINDS = {
 _SUBAGENT_OVER = frozenset({"completed", "errored", "interrupted", "shutdown", "not_found"})
 
 
-class CodexReader:
+class CodexReader(LineReader):
     """One stream of ``codex exec --json``, turned into events."""
 
     def __init__(self) -> None:
-        self._lines = JsonLines()
+        super().__init__(JsonLines())
         self._open: set[str] = set()
         self._subagents: dict[str, str] = {}
         self._untold = 0
         self._text = ""
-
-    def feed(self, data: bytes) -> Iterator[Event]:
-        """Take the next bytes, cut anywhere, and yield the events they complete."""
-        for line in self._lines.feed(data):
-            yield from self._events(line)
-
-    def finish(self) -> Iterator[Event]:
-        """Yield what a last line without a newline still holds."""
-        for line in self._lines.finish():
-            yield from self._events(line)
 
     def _events(self, line: dict[str, object]) -> Iterable[Event]:
         match line.get("type"):

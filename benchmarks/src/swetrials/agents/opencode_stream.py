@@ -33,6 +33,7 @@ from swetrials.agents.events import (
 )
 from swetrials.agents.failures import failure
 from swetrials.agents.jsonl import JsonLines, count, mapping, text
+from swetrials.agents.line_reader import LineReader
 from swetrials.agents.usage_sum import UsageSum
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
@@ -58,11 +59,11 @@ _LARGEST_RUN_OF_NOTHING = 10
 # Steps in a row that hold nothing at all, after which no other is worth waiting for.
 
 
-class OpenCodeReader:
+class OpenCodeReader(LineReader):
     """One stream of ``opencode run --format json``, turned into events."""
 
     def __init__(self) -> None:
-        self._lines = JsonLines()
+        super().__init__(JsonLines())
         self._introduced = False
         self._step_open = False
         self._step_holds_something = False
@@ -76,15 +77,9 @@ class OpenCodeReader:
         self._error: dict[str, object] = {}
         self._over = False
 
-    def feed(self, data: bytes) -> Iterator[Event]:
-        """Take the next bytes, cut anywhere, and yield the events they complete."""
-        for line in self._lines.feed(data):
-            yield from self._events(line)
-
     def finish(self) -> Iterator[Event]:
         """Yield what a last line without a newline still holds, and the end when the last step or an error is one."""
-        for line in self._lines.finish():
-            yield from self._events(line)
+        yield from super().finish()
         if not self._over and (self._error or self._reason not in _GOING_ON):
             yield self._end(self._outcome())
 

@@ -36,6 +36,7 @@ from swetrials.agents.events import (
 )
 from swetrials.agents.failures import failure
 from swetrials.agents.jsonl import JsonLines, count, listing, mapping, text
+from swetrials.agents.line_reader import LineReader
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
 
@@ -64,11 +65,11 @@ def is_of_pi(line: Mapping[str, object], *, fork: bool) -> bool:
     return ("attribution" in message) is fork
 
 
-class PiReader:
+class PiReader(LineReader):
     """One stream of pi or omp, turned into events."""
 
     def __init__(self) -> None:
-        self._lines = JsonLines(passed_over=_REPETITIONS)
+        super().__init__(JsonLines(passed_over=_REPETITIONS))
         self._responses = 0
         self._subagents = 0
         self._untold = 0
@@ -78,15 +79,9 @@ class PiReader:
         self._compacting = ""
         self._over = False
 
-    def feed(self, data: bytes) -> Iterator[Event]:
-        """Take the next bytes, cut anywhere, and yield the events they complete."""
-        for line in self._lines.feed(data):
-            yield from self._events(line)
-
     def finish(self) -> Iterator[Event]:
         """Yield what a last line without a newline still holds, and the end when nothing has come after it."""
-        for line in self._lines.finish():
-            yield from self._events(line)
+        yield from super().finish()
         if self._over:
             yield from self._end()
 
