@@ -1,13 +1,8 @@
 """One trial as the statistics see it."""
 
 from dataclasses import dataclass, field
-from typing import Literal
 
-HostingBasis = Literal["metered", "hardware", "other"]
-"""What a run's costs are worked out from; costs of different bases are not quite comparable.
-
-``metered``: tokens times a price. ``hardware``: seconds of a box times its hourly rate. ``other``: anything else.
-"""
+from swetrials.records.leaderboard import HostingBasis
 
 
 @dataclass(frozen=True, slots=True)

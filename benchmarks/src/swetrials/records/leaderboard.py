@@ -1,0 +1,220 @@
+"""Models side by side: each figure with its interval, each pair with what can be said of it."""
+
+from typing import Final, Literal, Self
+
+from pydantic import Field
+
+from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.comparison import Mean
+
+LEVEL: Final = 0.95
+"""Of every interval: intervals made this way hold the true figure in 95 of 100 benchmarks of this kind."""
+
+HostingBasis = Literal["metered", "hardware", "other"]
+"""What a run's costs are worked out from; costs of different bases are not quite comparable.
+
+``metered``: tokens times a price. ``hardware``: seconds of a box times its hourly rate. ``other``: anything else.
+"""
+
+Verdict = Literal["better", "worse", "tied", "unknown"]
+"""``tied``: the trials do not tell the two apart. ``unknown``: too few shared tasks to say even that."""
+
+
+class Estimate(Record):
+    """A figure with the interval that the choice of tasks leaves open, and what it stands on."""
+
+    value: float | None = Field(None, description="None: unknown")
+    low: float | None = Field(None, description="None: no interval, as with a single task")
+    high: float | None = None
+    level: float = LEVEL
+    tasks: int = Field(0, description="tasks with at least one trial that counts; each has the same weight")
+    trials: int = Field(0, description="trials that count, repeats among them")
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the length of the interval; ``None`` when there is none."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+class Candidate(Record):
+    """What is compared: a model behind an agent, with a skill, on a provider."""
+
+    model: str = Field(description="the slug")
+    agent: str
+    skill: str
+    provider: str
+
+    @property
+    def key(self) -> str:
+        """The four names as one text, unique within a leaderboard."""
+        return "/".join((self.model, self.agent, self.skill, self.provider))
+
+
+class PassK(Record):
+    """How likely ``k`` repeats of a task all succeed, as a mean over tasks; an estimate without bias."""
+
+    k: int = Field(ge=1)
+    probability: Estimate
+
+
+class Reliability(Record):
+    """What the repeats say of how dependable a candidate is; only tasks with two or more valid trials are in it."""
+
+    tasks: int
+    repeats: int = Field(description="the fewest valid repeats of one of these tasks: the largest k")
+    pass_k: tuple[PassK, ...] = Field(description="for k from 1 to repeats")
+    flip_rate: Estimate = Field(description="how likely two repeats of one task end differently, mean over tasks")
+
+
+class TierStanding(Record):
+    """A candidate on the tasks of one difficulty."""
+
+    tasks: int
+    trials: int
+    valid: int
+    completed: int
+    score: Estimate = Field(description="mean over tasks, completed trials alone")
+    cost_usd: Estimate = Field(description="mean over tasks, completed trials alone")
+    completion: Estimate = Field(description="share of valid trials that completed")
+
+
+class FrontierPlace(Record):
+    """Whether nothing else is at least as good on both score and cost and better on one."""
+
+    on_frontier: bool | None = Field(None, description="None: score or cost is not known")
+    probability: float | None = Field(None, description="share of the resamples of tasks in which it is so")
+
+
+class UsageMeans(Record):
+    """Means per completed trial; each with the trials that tell the figure."""
+
+    num_turns: Mean = Mean()
+    fresh_input_tokens: Mean = Mean()
+    cache_read_tokens: Mean = Mean()
+    cache_write_tokens: Mean = Mean()
+    output_tokens: Mean = Mean()
+    api_seconds: Mean = Mean()
+    waiting_seconds: Mean = Mean()
+
+
+class ModelStanding(Candidate):
+    """One line of the leaderboard."""
+
+    label: str = Field(description="the model alone where no other line has it, else with what tells them apart")
+    hosting: HostingBasis
+    source: str | None = Field(None, description="where imported figures are from; None: measured by this harness")
+    rehearsal: bool = False
+
+    tasks: int
+    trials: int
+    valid: int = Field(description="trials that say something about model or agent")
+    completed: int
+    scored: int = Field(description="completed trials with a score")
+    repeats: int = Field(description="the most trials of one task")
+
+    score: Estimate = Field(description="0 to 100; mean over tasks, completed trials alone")
+    score_failures_as_zero: Estimate = Field(description="over valid trials; one that did not complete counts 0")
+    score_all_trials: Estimate = Field(description="over every trial; one without a score counts 0")
+    units: dict[str, Estimate] = Field({}, description="score of each artifact, completed trials alone")
+    repeat_sd_points: float | None = Field(
+        None, description="standard deviation of the score between repeats of one task; None: no repeats"
+    )
+    cost_usd: Estimate = Field(description="per trial, completed trials alone; None when one of them has no price")
+    cost_is_lower_bound: bool = False
+    trials_without_cost: int = Field(0, description="completed trials the cost of which is not known")
+    latency_seconds: Estimate = Field(description="per trial, completed trials alone")
+    completion: Estimate = Field(description="share of valid trials that completed")
+    tests_passed: Estimate = Field(description="share of valid trials with tests of which the tests passed")
+    tiers: dict[str, TierStanding] = {}
+    completion_reliability: Reliability | None = Field(None, description="None: no repeats")
+    tests_reliability: Reliability | None = Field(None, description="None: no repeats, or no tests")
+    frontier_of_hosting: FrontierPlace = FrontierPlace()
+    frontier_combined: FrontierPlace = FrontierPlace()
+    failures: dict[str, int] = Field({}, description="valid trials that did not complete, by outcome kind")
+    other_failures: dict[str, int] = Field({}, description="trials that are not valid, by outcome kind")
+    means: UsageMeans = UsageMeans()
+
+
+class PairedDifference(Record):
+    """Two candidates over the tasks that both completed."""
+
+    a: str = Field(description="key of a standing")
+    b: str
+    difference: Estimate = Field(description="points that a scores above b: mean over shared tasks")
+    difference_failures_as_zero: Estimate = Field(
+        description="the same over the tasks in which both have a valid trial; one that did not complete counts 0"
+    )
+    p: float | None = Field(None, description="two-sided sign-flip permutation test of the difference")
+    p_holm: float | None = Field(None, description="the same, adjusted for all pairs of the leaderboard")
+    probability_a_better: float | None = Field(
+        None, description="share of the resamples of tasks in which a scores above b; equal ones count half"
+    )
+    verdict: Verdict = Field("unknown", description="of a, from p_holm, and the tie band where a fixed one was given")
+
+    def reversed(self) -> Self:
+        """Return the same with ``b`` first."""
+        chance = self.probability_a_better
+        opposite: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+        return self.model_copy(
+            update={
+                "a": self.b,
+                "b": self.a,
+                "difference": _negative(self.difference),
+                "difference_failures_as_zero": _negative(self.difference_failures_as_zero),
+                "probability_a_better": None if chance is None else 1 - chance,
+                "verdict": opposite.get(self.verdict, self.verdict),
+            }
+        )
+
+
+class TieBand(Record):
+    """Within how many points two mean scores count as equal where only the means are at hand."""
+
+    points: float | None = Field(None, ge=0, description="None: the trials do not tell")
+    fixed: bool = Field(description="given by the user; else derived from the noise of these trials")
+    derivation: str
+
+
+class Leaderboard(Record):
+    """All candidates of one scope, best score first; those without a score last."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    scope: str
+    dataset: str | None = None
+    rehearsal: bool = Field(description="all of it is scripted: figures of the harness, nothing about any model")
+    tasks: tuple[str, ...]
+    standings: tuple[ModelStanding, ...]
+    pairs: tuple[PairedDifference, ...] = Field(description="each pair once, the one higher on the list as a")
+    tie_band: TieBand
+    seed: int
+    resamples: int
+    caveats: tuple[str, ...] = ()
+
+    def standing(self, key: str) -> ModelStanding:
+        """Return one line.
+
+        Raises:
+            KeyError: no line has this key.
+        """
+        for standing in self.standings:
+            if standing.key == key:
+                return standing
+        raise KeyError(key)
+
+    def between(self, a: str, b: str) -> PairedDifference:
+        """Return the comparison of two lines, seen from the first.
+
+        Raises:
+            KeyError: no pair of lines has these keys.
+        """
+        for pair in self.pairs:
+            if (pair.a, pair.b) == (a, b):
+                return pair
+            if (pair.b, pair.a) == (a, b):
+                return pair.reversed()
+        raise KeyError(a, b)
+
+
+def _negative(estimate: Estimate) -> Estimate:
+    value, low, high = (None if x is None else -x for x in (estimate.value, estimate.low, estimate.high))
+    return estimate.model_copy(update={"value": value, "low": high, "high": low})
