@@ -9,6 +9,8 @@ from swetrials.records.comparison import Comparison
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Dataset
 from swetrials.records.evaluation import Evaluation
+from swetrials.records.judged_inputs import JudgedInputs
+from swetrials.records.leaderboard import Leaderboard
 from swetrials.records.lock import RunLock
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.records.summary import RunSummary
@@ -25,6 +27,8 @@ RECORDS: dict[str, type[Record]] = {
     "run-summary": RunSummary,
     "trajectory": Trajectory,
     "comparison": Comparison,
+    "leaderboard": Leaderboard,
+    "judged-inputs": JudgedInputs,
 }
 
 

@@ -1,0 +1,97 @@
+"""Reading what a router has to be told of each task: the record of our own judgments, or a table of other people's."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from swetrials.records.dataset import Complexity
+from swetrials.records.judged_inputs import HIGHEST_FLOOR, LOWEST_FLOOR, TIERS, JudgedInputs
+from swetrials.store.files import read_record
+from swetrials.store.problems import DocumentError, Problem
+from swetrials.store.validation import did_you_mean
+
+_COLUMNS = ("task", "floor", "tier")
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a router is told of a task: the score that a model has to reach, 0 to 100, and how hard the task is."""
+
+    floor: float
+    tier: Complexity
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """The needs of tasks, by their ids, in the order of the file.
+
+    ``unjudged`` are the tasks of which no judgment counts. ``record`` is all that is known of the judgments (their
+    cost, for one); a CSV tells nothing of that.
+    """
+
+    needs: Mapping[str, Need]
+    unjudged: tuple[str, ...] = ()
+    record: JudgedInputs | None = None
+
+
+def read_judged_inputs(path: Path) -> JudgedTable:
+    """Read judged inputs from a JSON record, or from a CSV file with at least the columns task, floor and tier.
+
+    Raises:
+        RecordError: the JSON is missing, torn or of another shape.
+        DocumentError: the CSV cannot be read, or has faults: one problem each, with its line.
+    """
+    return _from_csv(path) if path.suffix.lower() == ".csv" else _from_record(read_record(path, JudgedInputs))
+
+
+def _from_record(record: JudgedInputs) -> JudgedTable:
+    needs = {row.task: Need(row.floor, row.tier) for row in record.tasks if row.floor is not None and row.tier}
+    return JudgedTable(needs, tuple(row.task for row in record.tasks if row.task not in needs), record)
+
+
+def _from_csv(path: Path) -> JudgedTable:
+    try:
+        rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")), strict=True)
+        columns = rows.fieldnames or ()
+        if missing := [name for name in _COLUMNS if name not in columns]:
+            raise DocumentError(Problem(str(path), 1, name, "the column is required and missing") for name in missing)
+        lines = [(rows.line_num, row) for row in rows]
+    except OSError as error:
+        raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DocumentError([Problem(str(path), None, "", f"not a CSV file in UTF-8: {error}")]) from None
+    if problems := list(_problems(str(path), lines)):
+        raise DocumentError(problems)
+    return JudgedTable({row["task"]: Need(float(row["floor"]), _tier(row["tier"])) for _, row in lines})
+
+
+def _problems(file: str, lines: list[tuple[int, dict[str, str]]]) -> Iterator[Problem]:
+    if not lines:
+        yield Problem(file, 1, "", "no task below the heading")
+    seen: set[str] = set()
+    for line, row in lines:
+        task, floor, tier = (row[name] or "" for name in _COLUMNS)
+        if not task:
+            yield Problem(file, line, "task", "must not be empty")
+        elif task in seen:
+            yield Problem(file, line, "task", f"{task!r} is there twice")
+        seen.add(task)
+        if not _is_floor(floor):
+            message = f"{floor!r} is not a number from {LOWEST_FLOOR} to {HIGHEST_FLOOR}"
+            yield Problem(file, line, "floor", message)
+        if tier not in TIERS:
+            message = f"{tier!r} is not one of {', '.join(TIERS)}{did_you_mean(tier, TIERS)}"
+            yield Problem(file, line, "tier", message)
+
+
+def _is_floor(text: str) -> bool:
+    try:
+        return LOWEST_FLOOR <= float(text) <= HIGHEST_FLOOR
+    except ValueError:
+        return False
+
+
+def _tier(text: str) -> Complexity:
+    return next(tier for tier in TIERS if tier == text)
