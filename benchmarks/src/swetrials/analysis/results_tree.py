@@ -1,0 +1,94 @@
+"""All trials of a results tree, as the statistics see them."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from swetrials.analysis.trial_reading import TrialReading, read_trial
+from swetrials.analysis.trial_row import TrialRow
+from swetrials.records.errors import KnownError
+from swetrials.store.files import RecordError
+from swetrials.store.results import trial_folders
+
+Tell = Callable[[str], None]
+
+
+class ResultsTreeError(KnownError):
+    """A folder holds no trial that can be read; the message says what makes one."""
+
+
+def read_rows(tree: Path, tell: Tell | None = None) -> list[TrialRow]:
+    """Return every trial at or below a folder, in the order of their folders; trash is left out.
+
+    A trial whose files are torn or of another shape is left out too, and named.
+
+    Args:
+        tree: a results tree, or any folder in one.
+        tell: takes one line for each trial that is left out; without it, the lines go to standard error.
+
+    Raises:
+        ResultsTreeError: there is no trial that can be read.
+    """
+    return [row_of(reading) for reading in read_readings(tree, tell)]
+
+
+def read_readings(tree: Path, tell: Tell | None = None) -> list[TrialReading]:
+    """Return what :func:`read_rows` makes its rows of.
+
+    Raises:
+        ResultsTreeError: there is no trial that can be read.
+    """
+    readings = []
+    for folder in trial_folders(tree):
+        try:
+            readings.append(read_trial(folder, tree))
+        except RecordError as error:
+            (tell or _to_stderr)(f"left out: {error}")
+    if not readings:
+        raise ResultsTreeError(
+            f"{tree}: no trial with a metrics.json to read; make some with: swetrials run, or: swetrials import"
+        )
+    return readings
+
+
+def row_of(reading: TrialReading) -> TrialRow:
+    """Return a trial's row."""
+    metrics, evaluation = reading.metrics, reading.evaluation
+    rubric = reading.rubric if reading.completed else None
+    tests = evaluation.tests if evaluation else None
+    judge = evaluation.rubric.judge if evaluation and evaluation.rubric else None
+    usage = metrics.usage.headline.usage
+    return TrialRow(
+        folder=reading.folder,
+        model=metrics.model_slug,
+        agent=metrics.agent,
+        skill=metrics.skill,
+        provider=metrics.provider,
+        scope=metrics.trial.scope,
+        task=metrics.task,
+        repeat=metrics.trial.repeat,
+        tier=metrics.complexity,
+        outcome=metrics.outcome.kind.value,
+        completed=reading.completed,
+        valid=metrics.outcome.valid,
+        score=rubric.task_score if rubric else None,
+        unit_scores={unit: score.total for unit, score in rubric.scores.items()} if rubric else {},
+        cost_usd=metrics.cost.amount_usd,
+        cost_basis=metrics.cost.basis,
+        cost_is_lower_bound=metrics.cost.status == "lower_bound",
+        latency_seconds=metrics.latency_seconds,
+        api_seconds=metrics.time.api_seconds,
+        waiting_seconds=metrics.time.waiting_seconds,
+        num_turns=metrics.num_turns,
+        fresh_input_tokens=usage.fresh_input,
+        cache_read_tokens=usage.cache_read,
+        cache_write_tokens=usage.cache_write,
+        output_tokens=usage.output,
+        tests_passed=tests.passed if tests else None,
+        repo_grounded=judge.grounding.repo_grounded if judge else None,
+        rehearsal=metrics.trial.rehearsal,
+    )
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)

@@ -1,0 +1,165 @@
+"""What the statistics read of a trial's two files, and nothing else of them.
+
+``records.metrics`` is the whole record; checking all of it takes eight times as long, and would leave out the trials
+of an older or a newer version over fields that no figure needs.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from swetrials.records.cost import Basis, CostStatus
+from swetrials.records.evaluation import TestsEvaluation
+from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.usage import UsageReport
+from swetrials.store.files import RecordError
+from swetrials.store.results import TrialFolder
+
+P = TypeVar("P", bound="_Part")
+
+
+class _Part(BaseModel):
+    """A part of a record: what else there is in it is passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+
+class IdentityPart(_Part):
+    """Of ``trial``."""
+
+    id: str
+    repeat: int = 1
+    scope: str
+    dataset: str
+    rehearsal: bool
+
+
+class UsagePart(_Part):
+    """Of ``usage``."""
+
+    headline: UsageReport = UsageReport()
+
+
+class CostPart(_Part):
+    """Of ``cost``."""
+
+    amount_usd: float | None = None
+    basis: Basis = "none"
+    status: CostStatus = "unknown"
+
+
+class TimePart(_Part):
+    """Of ``time``, in seconds."""
+
+    api_seconds: float | None = None
+    waiting_seconds: float | None = None
+    queue_seconds: float | None = None
+
+
+class MetricsPart(_Part):
+    """Of ``metrics.json``."""
+
+    task: str
+    ref: str
+    complexity: str
+    model: str
+    model_slug: str
+    agent: str
+    skill: str
+    provider: str
+    artifacts_produced: tuple[str, ...] = ()
+    artifacts_expected: tuple[str, ...] = ()
+    latency_seconds: float | None = None
+    num_turns: int | None = None
+    error: str | None = None
+    run_started_at: str | None = None
+    trial: IdentityPart
+    usage: UsagePart = UsagePart()
+    cost: CostPart = CostPart()
+    time: TimePart = TimePart()
+    outcome: Outcome
+
+
+class UnitPart(_Part):
+    """Of one of ``rubric.scores``."""
+
+    total: float
+    missing: bool = False
+
+
+class GroundingPart(_Part):
+    """Of ``rubric.judge.grounding``."""
+
+    repo_grounded: bool | None = None
+
+
+class JudgePart(_Part):
+    """Of ``rubric.judge``."""
+
+    name: str
+    model: str | None = None
+    grounding: GroundingPart = GroundingPart()
+
+
+class RubricPart(_Part):
+    """Of ``rubric``."""
+
+    status: str
+    reason: str = ""
+    task_score: float | None = None
+    scores: dict[str, UnitPart] = {}
+    judge: JudgePart | None = None
+
+
+class EvaluationPart(_Part):
+    """Of ``eval.json``."""
+
+    trial_id: str
+    rubric: RubricPart | None = None
+    tests: TestsEvaluation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialReading:
+    """One trial's figures, and its folder relative to the tree."""
+
+    folder: str
+    metrics: MetricsPart
+    evaluation: EvaluationPart | None
+
+    @property
+    def completed(self) -> bool:
+        """Whether model and agent did what was asked, however well."""
+        return self.metrics.outcome.kind is OutcomeKind.COMPLETED
+
+    @property
+    def rubric(self) -> RubricPart | None:
+        """The judge's word, when it gave scores."""
+        rubric = self.evaluation.rubric if self.evaluation else None
+        return rubric if rubric and rubric.status == "scored" else None
+
+
+def read_trial(folder: TrialFolder, tree: Path) -> TrialReading:
+    """Read one trial; scores that belong to an earlier trial in its folder are none.
+
+    Raises:
+        RecordError: one of its files cannot be read.
+    """
+    metrics = _read(folder.metrics_file, MetricsPart)
+    evaluation = _read(folder.evaluation_file, EvaluationPart) if folder.evaluation_file.exists() else None
+    if evaluation and evaluation.trial_id != metrics.trial.id:
+        evaluation = None
+    return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation)
+
+
+def _read(path: Path, kind: type[P]) -> P:
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror or error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "record"
+        raise RecordError(f"{path}: {field}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
