@@ -5,7 +5,6 @@ from typing import Final, Literal, Self
 from pydantic import Field
 
 from swetrials.records.base import SCHEMA_VERSION, Record
-from swetrials.records.comparison import Mean
 
 LEVEL: Final = 0.95
 """Of every interval: intervals made this way hold the true figure in 95 of 100 benchmarks of this kind."""
@@ -86,15 +85,15 @@ class FrontierPlace(Record):
 
 
 class UsageMeans(Record):
-    """Means per completed trial; each with the trials that tell the figure."""
+    """Means over tasks, completed trials alone; trials that do not tell a figure are not in its mean."""
 
-    num_turns: Mean = Mean()
-    fresh_input_tokens: Mean = Mean()
-    cache_read_tokens: Mean = Mean()
-    cache_write_tokens: Mean = Mean()
-    output_tokens: Mean = Mean()
-    api_seconds: Mean = Mean()
-    waiting_seconds: Mean = Mean()
+    num_turns: Estimate = Estimate()
+    fresh_input_tokens: Estimate = Estimate()
+    cache_read_tokens: Estimate = Estimate()
+    cache_write_tokens: Estimate = Estimate()
+    output_tokens: Estimate = Estimate()
+    api_seconds: Estimate = Estimate()
+    waiting_seconds: Estimate = Estimate()
 
 
 class ModelStanding(Candidate):
