@@ -10,7 +10,7 @@ from swetrials.providers.endpoint import Endpoint
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
-from swetrials.trials import attempt
+from swetrials.trials import driving
 from swetrials.trials.trial import Progress, run_trial
 from swetrials.workspace.patch import apply_patch
 from trials.stand_in import DESIGN, IMPLEMENTED, SAID, SECRET, WHOLE, Yard
@@ -104,7 +104,7 @@ def test_silence_is_told_from_slowness(yard: Yard) -> None:
 
 
 def test_a_result_and_no_exit_is_a_finished_trial(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempt, "_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(driving, "_GRACE_SECONDS", 0.3)
     metrics = yard.run(WHOLE + "trap '' TERM\nsleep 60\n")
     assert metrics.outcome.kind is OutcomeKind.COMPLETED
     assert metrics.attempts[0].ended_by == "grace"

@@ -185,7 +185,7 @@ async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, ta
         return tally.end is not None
 
     limits = Limits(_PROBE_SECONDS, grace_seconds=2)
-    command = command_for(crew, space, launch)
+    command = command_for(crew, space, launch, [space.root])
     ended = await run_group(
         command, limits, mark=space.root.name, on_output=on_output, stderr=stderr, stdin=launch.stdin
     )

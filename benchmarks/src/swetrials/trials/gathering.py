@@ -3,6 +3,7 @@
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from swetrials.agents.events import Tally
 from swetrials.agents.trajectory import TrajectoryRecorder
@@ -24,6 +25,9 @@ from swetrials.workspace.leavings import open_left
 from swetrials.workspace.patch import make_patch
 from swetrials.workspace.processes import Ended
 from swetrials.workspace.space import Space
+
+STDERR = "stderr.log"
+"""What an agent's standard error is kept in, in its space and in the logs' folder."""
 
 _LARGEST_ARTIFACT_BYTES = 20_000_000
 _LARGEST_STDERR_BYTES = 5_000_000
@@ -83,13 +87,13 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     """Return an attempt's record, and its artifacts with secrets masked."""
     findings: list[Finding] = []
     tally, ended, end = remains.tally, remains.ended, remains.tally.end
-    stderr_tail = _keep_stderr(crew, order, remains.space)
+    stderr_tail = keep_stderr(crew, remains.space, order.folder)
     artifacts = _artifacts(crew, remains.space, findings)
     if patch := _patch(crew, order, remains, findings):
         artifacts[PATCH] = crew.redactor.bytes(patch)
     outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail)
     usage = remains.usage
-    cost = _cost(crew, remains, usage)
+    cost = cost_of(crew, remains, usage)
     trajectory = told(crew, order, remains.recorder, tally, outcome, usage, cost)
     keep(order, trajectory)
     findings += _doubts(tally, ended)
@@ -124,7 +128,8 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     return record, artifacts
 
 
-def _cost(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
+def cost_of(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
+    """Return what an agent that is over has cost."""
     end = remains.tally.end
     return attempt_cost(
         crew,
@@ -149,14 +154,15 @@ def _patch(crew: Crew, order: Order, remains: Remains, findings: list[Finding]) 
         return b""
 
 
-def _keep_stderr(crew: Crew, order: Order, space: Space) -> str:
+def keep_stderr(crew: Crew, space: Space, folder: Path) -> str:
+    """Keep what an agent wrote to standard error in a folder, secrets masked, and return the end of it."""
     said = b""
-    if (file := open_left(space.root, "stderr.log")) is not None:
+    if (file := open_left(space.root, STDERR)) is not None:
         with file:
             file.seek(-min(_LARGEST_STDERR_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
             said = crew.redactor.bytes(file.read())
     with suppress(OSError):  # on a full disk the attempt's record is what has to survive
-        write_atomically(order.folder / "stderr.log", said)
+        write_atomically(folder / STDERR, said)
     return said[-_STDERR_TAIL_BYTES:].decode(errors="replace").strip()
 
 

@@ -1,6 +1,6 @@
 """From an agent's launch to what really runs: private files, sandbox, allow-listed environment, metered route."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,16 +30,23 @@ def job_for(crew: Crew, space: Space, prompt: str, route: Route) -> Job:
     )
 
 
-def command_for(crew: Crew, space: Space, launch: Launch) -> Command:
-    """Return what really runs: the agent's words, sandboxed when there is one, in an allow-listed environment."""
+def command_for(crew: Crew, space: Space, launch: Launch, writable: Sequence[Path]) -> Command:
+    """Return what really runs: the agent's words, sandboxed when there is one, in an allow-listed environment.
+
+    Args:
+        crew: the run.
+        space: the agent's folders, all of which it may read.
+        launch: how to start it.
+        writable: those of its folders that it may change, where there is a sandbox.
+    """
     argv = launch.argv
     if crew.sandbox.bwrap is not None:
         argv = confined(
             argv,
             bwrap=crew.sandbox.bwrap,
-            writable=[space.root],
+            writable=writable,
             hidden=crew.sandbox.hidden,
-            readable=[*crew.sandbox.readable, crew.installed.folder],
+            readable=[*crew.sandbox.readable, crew.installed.folder, space.root],
         )
     return Command(argv, space.checkout, allowed_environment(space.home, space.temporary, launch.environment))
 
