@@ -1,0 +1,32 @@
+"""``router build``: what the router knows of models, from trials."""
+
+import sys
+from pathlib import Path
+
+from swetrials.analysis.results_tree import read_rows
+from swetrials.analysis.router_models import router_models
+from swetrials.store.files import to_json, write_record
+
+
+def build(tree: Path, out: Path | None, *, scope: str | None, skill: str | None, agent: str | None) -> int:
+    """Write models.json, or print it.
+
+    Raises:
+        ResultsTreeError: there is no trial to read.
+        RouterModelsError: the trials make no one set of figures.
+    """
+    built = router_models(read_rows(tree), scope=scope, skill=skill, agent=agent)
+    if out is None:
+        print(to_json(built).decode(), end="")
+    else:
+        write_record(out, built)
+    of = built.provenance
+    tasks = sum(of.tasks_by_tier.values())
+    print(
+        f"{out or 'models.json'}: {len(built.models)} models, {of.trials} trials, {tasks} tasks of {of.scope} "
+        f"with {of.agent} and {of.skill}",
+        file=sys.stderr,
+    )
+    if built.rehearsal:
+        print("these are figures of a rehearsal: they say nothing about any model", file=sys.stderr)
+    return 0

@@ -1,0 +1,68 @@
+"""What a router knows of models: ``models.json``, which ``route.py`` of the skill swe-router reads."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from swetrials.records.base import SCHEMA_VERSION, PathPart, Record
+from swetrials.records.cost import Basis
+from swetrials.records.leaderboard import HostingBasis
+
+
+class RouterMeans(Record):
+    """What some of a model's trials come to. The means are over tasks, and of completed trials alone."""
+
+    tasks: int = Field(ge=1)
+    trials: int = Field(ge=1, description="that say something about model or agent; the others are in no figure")
+    completed: int = Field(ge=0)
+    completion: float = Field(ge=0, le=1, description="completed / trials")
+    mean_score: float | None = Field(None, ge=0, le=100, description="None: no completed trial was scored")
+    mean_score_failures_as_zero: float | None = Field(None, ge=0, le=100, description="a trial not completed counts 0")
+    mean_cost_usd: float | None = Field(None, ge=0, description="per trial; None: one of them has no price")
+    cost_is_lower_bound: bool = False
+
+
+class RouterFrontier(Record):
+    """Whether no other model is at least as good on both score and cost and better on one; ``None``: not known."""
+
+    of_hosting: bool | None = Field(None, description="among the models whose cost has the same basis")
+    combined: bool | None = Field(None, description="among all models")
+
+
+class RouterModelName(Record):
+    """Which model it is, and what its costs are."""
+
+    model: PathPart = Field(description="the slug")
+    provider: str
+    hosting: HostingBasis
+    cost_basis: Basis = Field(description="of its trials; mixed: not the same for all")
+    frontier: RouterFrontier = RouterFrontier()
+
+
+class RouterModel(RouterMeans, RouterModelName):
+    """One model, over all tiers, and by tier."""
+
+    tiers: dict[str, RouterMeans] = Field(description="a tier without a trial is not there")
+
+
+class RouterProvenance(Record):
+    """What the figures are of."""
+
+    scope: str
+    agent: str
+    skill: str
+    tasks_by_tier: dict[str, int]
+    trials: int = Field(ge=1, description="that the figures stand on")
+    trials_left_out: int = Field(ge=0, description="failed for another reason than model or agent")
+    sources: tuple[str, ...] = Field(description="where imported figures are from; empty: all measured by swetrials")
+    trials_sha256: str = Field(description="of what was read of the trials: equal figures, equal digest")
+    built_by: Literal["swetrials router build"] = "swetrials router build"
+
+
+class RouterModels(Record):
+    """All models, by name."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    rehearsal: bool = Field(False, description="scripted model: the figures say nothing about any model")
+    provenance: RouterProvenance
+    models: tuple[RouterModel, ...] = Field(min_length=1)
