@@ -87,6 +87,9 @@ def row_of(reading: TrialReading) -> TrialRow:
         tests_passed=tests.passed if tests else None,
         repo_grounded=judge.grounding.repo_grounded if judge else None,
         rehearsal=metrics.trial.rehearsal,
+        source=metrics.imported.told if metrics.imported else None,
+        dataset=metrics.trial.dataset,
+        task_sha256=metrics.trial.task_sha256,
     )
 
 

@@ -33,6 +33,7 @@ class IdentityPart(_Part):
     repeat: int = 1
     scope: str
     dataset: str
+    task_sha256: str | None = None
     rehearsal: bool
 
 
@@ -58,6 +59,20 @@ class TimePart(_Part):
     queue_seconds: float | None = None
 
 
+class ImportedPart(_Part):
+    """Of ``imported``."""
+
+    file: str
+    source: str | None = None
+    hosting_instance: str | None = None
+    agent_invocations: int | None = None
+
+    @property
+    def told(self) -> str:
+        """Where the figures are from, in the best words there are."""
+        return self.source or self.file
+
+
 class MetricsPart(_Part):
     """Of ``metrics.json``."""
 
@@ -80,6 +95,7 @@ class MetricsPart(_Part):
     cost: CostPart = CostPart()
     time: TimePart = TimePart()
     outcome: Outcome
+    imported: ImportedPart | None = None
 
 
 class UnitPart(_Part):

@@ -57,6 +57,10 @@ class TrialRow:
     source: str | None = None
     """Where imported figures are from; ``None``: measured by this harness."""
 
+    dataset: str | None = None
+    task_sha256: str | None = None
+    """Of the task as it was worded; ``None``: not known. Two wordings are two tasks, whatever their name."""
+
     @property
     def hosting(self) -> HostingBasis:
         """What the cost of this trial is worked out from."""

@@ -1,0 +1,67 @@
+"""Who is on the frontier: nobody else is at least as good on score and cost, and better on one of them."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swetrials.analysis.candidates import CandidateTrials
+from swetrials.analysis.resampling import Floats, mean_over_tasks, task_counts
+from swetrials.records.leaderboard import FrontierPlace
+
+_DECIMALS = 9  # of points and dollars: what is further right is rounding of sums, not a lead
+
+
+def non_dominated(scores: Floats, costs: Floats) -> NDArray[np.bool_]:
+    """Return who is not dominated, along the last axis; equal points do not dominate each other.
+
+    Args:
+        scores: more is better; nan: unknown, and so not on the frontier.
+        costs: less is better; the same shape, the same convention.
+    """
+    free = np.isfinite(scores) & np.isfinite(costs)
+    for one in range(scores.shape[-1]):
+        score, cost = scores[..., one, None], costs[..., one, None]
+        free &= ~((score >= scores) & (cost <= costs) & ((score > scores) | (cost < costs)))
+    return free
+
+
+def frontier_places(group: Sequence[CandidateTrials]) -> dict[str, FrontierPlace]:
+    """Return by key who is on the frontier of a group, and how probably.
+
+    The probability is the share of resamples of tasks, the same for all candidates, in which a candidate is on the
+    frontier. Who has no score, or a trial of unknown cost, has no place and keeps nobody else off.
+    """
+    known = [one for one in group if one.scores and one.known_costs]
+    places = {one.candidate.key: FrontierPlace() for one in group}
+    if not known:
+        return places
+    tasks = sorted({task for one in known for task in (*one.scores, *one.known_costs)})
+    scores = np.array([mean_over_tasks(one.scores).value for one in known], dtype=np.float64)
+    costs = np.array([mean_over_tasks(one.known_costs).value for one in known], dtype=np.float64)
+    now = non_dominated(scores.round(_DECIMALS), costs.round(_DECIMALS))
+    drawn = non_dominated(
+        _resampled_means([one.scores for one in known], tasks),
+        _resampled_means([one.known_costs for one in known], tasks),
+    )
+    # With a single task every resample is the same one: that is no probability.
+    shares = drawn.mean(axis=0) if len(tasks) > 1 else [None] * len(known)
+    for one, on_frontier, share in zip(known, now, shares, strict=True):
+        places[one.candidate.key] = FrontierPlace(
+            on_frontier=bool(on_frontier), probability=None if share is None else float(share)
+        )
+    return places
+
+
+def _resampled_means(values: Sequence[Mapping[str, Sequence[float]]], tasks: Sequence[str]) -> Floats:
+    """Return the mean of each candidate (column) in each resample (row); nan where it has none of the tasks drawn."""
+    means = np.array([[_mean(of_one.get(task)) for of_one in values] for task in tasks])
+    there = np.isfinite(means)
+    counts = task_counts(len(tasks))
+    with np.errstate(invalid="ignore"):
+        drawn: Floats = (counts @ np.where(there, means, 0.0)) / (counts @ there.astype(np.float64))
+    return drawn.round(_DECIMALS)
+
+
+def _mean(values: Sequence[float] | None) -> float:
+    return np.nan if values is None else sum(values) / len(values)

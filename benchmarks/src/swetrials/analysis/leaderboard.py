@@ -1,0 +1,166 @@
+"""All candidates of one scope side by side, each figure with its interval and each pair with its verdict."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, pairwise
+from statistics import median
+from typing import Final
+
+from swetrials.analysis.candidates import CandidateTrials, by_candidate, labels
+from swetrials.analysis.frontier import frontier_places
+from swetrials.analysis.leaderboard_caveats import caveats
+from swetrials.analysis.paired import holm, paired
+from swetrials.analysis.resampling import RESAMPLES, SEED
+from swetrials.analysis.standings import standing
+from swetrials.analysis.trial_row import TrialRow
+from swetrials.records.errors import KnownError
+from swetrials.records.leaderboard import (
+    LEVEL,
+    FrontierPlace,
+    Leaderboard,
+    ModelStanding,
+    PairedDifference,
+    TieBand,
+    Verdict,
+)
+
+SIGNIFICANCE: Final = 1 - LEVEL
+
+
+class LeaderboardError(KnownError):
+    """The trials cannot be set beside each other; the message says which differ in what."""
+
+
+def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, dataset: str | None = None) -> Leaderboard:
+    """Set the candidates of one scope beside each other.
+
+    Args:
+        rows: the trials, in any order; it changes nothing.
+        tie_band: points within which two scores count as equal, whatever the trials could tell apart; without it the
+            band is derived from their noise, and each pair's verdict from the pair alone.
+        dataset: what the tasks are from, to be named; the rows' own word where it is not given.
+
+    Raises:
+        LeaderboardError: there is no trial, or they are of several scopes, of several wordings of a task, of several
+            sources for one candidate, or rehearsals beside real trials.
+    """
+    refuse_mixtures(rows)
+    everyone = by_candidate(sorted(rows, key=lambda row: row.folder))
+    named = labels([one.candidate for one in everyone])
+    combined = frontier_places(everyone)
+    of_hosting = _places_of_hosting(everyone)
+    standings = sorted(
+        (
+            standing(one, named[key], of_hosting=of_hosting[key], combined=combined[key])
+            for one in everyone
+            if (key := one.candidate.key)
+        ),
+        key=_order,
+    )
+    trials = {one.candidate.key: one for one in everyone}
+    compared = [paired(trials[a.key], trials[b.key]) for a, b in combinations(standings, 2)]
+    pairs = tuple(judged(compared, tie_band))
+    datasets = sorted({row.dataset for row in rows if row.dataset is not None})
+    return Leaderboard(
+        scope=rows[0].scope,
+        dataset=dataset or ", ".join(datasets) or None,
+        rehearsal=rows[0].rehearsal,
+        tasks=tuple(sorted({row.task for row in rows})),
+        standings=tuple(standings),
+        pairs=pairs,
+        tie_band=_tie_band(standings, pairs, tie_band),
+        seed=SEED,
+        resamples=RESAMPLES,
+        caveats=tuple(caveats(standings, rows)),
+    )
+
+
+def refuse_mixtures(rows: Sequence[TrialRow]) -> None:
+    """Raise unless the trials may stand beside each other.
+
+    Raises:
+        LeaderboardError: they may not; the message says which differ in what.
+    """
+    if not rows:
+        raise LeaderboardError("no trial to compare; make some with: swetrials run")
+    by_scope = {row.scope: row.folder for row in rows}
+    if len(by_scope) > 1:
+        raise LeaderboardError(f"these trials are of several scopes: {_where(by_scope)}. Compare one scope at a time")
+    by_kind = {"a rehearsal" if row.rehearsal else "a real model": row.folder for row in rows}
+    if len(by_kind) > 1:
+        raise LeaderboardError(
+            f"rehearsals are not ranked beside real models: {_where(by_kind)}. Leave one kind out of the tree"
+        )
+    _refuse_other_wordings(rows)
+    _refuse_several_sources(rows)
+
+
+def judged(pairs: Sequence[PairedDifference], tie_band: float | None) -> Iterator[PairedDifference]:
+    """Yield each pair with its p adjusted for all of them, and the verdict that follows."""
+    tested = [pair for pair in pairs if pair.p is not None]
+    adjusted = iter(holm([pair.p for pair in tested if pair.p is not None]))
+    for pair in pairs:
+        p = None if pair.p is None else next(adjusted)
+        yield pair.model_copy(update={"p_holm": p, "verdict": _verdict(pair.difference.value, p, tie_band)})
+
+
+def _verdict(difference: float | None, p: float | None, tie_band: float | None) -> Verdict:
+    if difference is None or p is None:
+        return "unknown"
+    if p > SIGNIFICANCE or abs(difference) <= (tie_band or 0):
+        return "tied"
+    return "better" if difference > 0 else "worse"
+
+
+def _order(one: ModelStanding) -> tuple[bool, float, bool, float, str]:
+    score, cost = one.score.value, one.cost_usd.value
+    return score is None, -(score or 0), cost is None, cost or 0, one.key
+
+
+def _places_of_hosting(everyone: Sequence[CandidateTrials]) -> dict[str, FrontierPlace]:
+    places: dict[str, FrontierPlace] = {}
+    for hosting in {one.hosting for one in everyone}:
+        places |= frontier_places([one for one in everyone if one.hosting == hosting])
+    return places
+
+
+def _tie_band(standings: Sequence[ModelStanding], pairs: Sequence[PairedDifference], fixed: float | None) -> TieBand:
+    if fixed is not None:
+        return TieBand(points=fixed, fixed=True, derivation="given")
+    neighbours = {(a.key, b.key) for a, b in pairwise(standings)}
+    widths = [
+        width for pair in pairs if (pair.a, pair.b) in neighbours and (width := pair.difference.half_width) is not None
+    ]
+    if not widths:
+        return TieBand(points=None, fixed=False, derivation="unknown: no two candidates share two scored tasks")
+    return TieBand(
+        points=median(widths),
+        fixed=False,
+        derivation=f"half the {LEVEL:.0%} interval of the difference of two neighbours on the list, "
+        f"median of {len(widths)}",
+    )
+
+
+def _refuse_other_wordings(rows: Iterable[TrialRow]) -> None:
+    known: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        if row.task_sha256 is None:
+            continue
+        sha256, folder = known.setdefault(row.task, (row.task_sha256, row.folder))
+        if sha256 != row.task_sha256:
+            raise LeaderboardError(
+                f"task {row.task} was worded differently in {folder} and {row.folder} (task_sha256); "
+                "move the older trial away"
+            )
+
+
+def _refuse_several_sources(rows: Sequence[TrialRow]) -> None:
+    for one in by_candidate(rows):
+        by_source = {row.source or "measured here": row.folder for row in one.rows}
+        if len(by_source) > 1:
+            raise LeaderboardError(
+                f"trials of {one.candidate.key} are from several sources: {_where(by_source)}. Keep them in trees apart"
+            )
+
+
+def _where(found: dict[str, str]) -> str:
+    return ", ".join(f"{name} (as in {folder})" for name, folder in sorted(found.items()))
