@@ -17,16 +17,16 @@ from swetrials.records.usage import UsageReport
 from swetrials.store.files import RecordError
 from swetrials.store.results import TrialFolder
 
-P = TypeVar("P", bound="_Part")
+P = TypeVar("P", bound="RecordPart")
 
 
-class _Part(BaseModel):
+class RecordPart(BaseModel):
     """A part of a record: what else there is in it is passed over."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
 
-class IdentityPart(_Part):
+class IdentityPart(RecordPart):
     """Of ``trial``."""
 
     id: str
@@ -37,13 +37,13 @@ class IdentityPart(_Part):
     rehearsal: bool
 
 
-class UsagePart(_Part):
+class UsagePart(RecordPart):
     """Of ``usage``."""
 
     headline: UsageReport = UsageReport()
 
 
-class CostPart(_Part):
+class CostPart(RecordPart):
     """Of ``cost``."""
 
     amount_usd: float | None = None
@@ -51,7 +51,7 @@ class CostPart(_Part):
     status: CostStatus = "unknown"
 
 
-class TimePart(_Part):
+class TimePart(RecordPart):
     """Of ``time``, in seconds."""
 
     api_seconds: float | None = None
@@ -59,7 +59,7 @@ class TimePart(_Part):
     queue_seconds: float | None = None
 
 
-class ImportedPart(_Part):
+class ImportedPart(RecordPart):
     """Of ``imported``."""
 
     file: str
@@ -73,7 +73,7 @@ class ImportedPart(_Part):
         return self.source or self.file
 
 
-class MetricsPart(_Part):
+class MetricsPart(RecordPart):
     """Of ``metrics.json``."""
 
     task: str
@@ -98,20 +98,20 @@ class MetricsPart(_Part):
     imported: ImportedPart | None = None
 
 
-class UnitPart(_Part):
+class UnitPart(RecordPart):
     """Of one of ``rubric.scores``."""
 
     total: float
     missing: bool = False
 
 
-class GroundingPart(_Part):
+class GroundingPart(RecordPart):
     """Of ``rubric.judge.grounding``."""
 
     repo_grounded: bool | None = None
 
 
-class JudgePart(_Part):
+class JudgePart(RecordPart):
     """Of ``rubric.judge``."""
 
     name: str
@@ -119,7 +119,7 @@ class JudgePart(_Part):
     grounding: GroundingPart = GroundingPart()
 
 
-class RubricPart(_Part):
+class RubricPart(RecordPart):
     """Of ``rubric``."""
 
     status: str
@@ -129,7 +129,7 @@ class RubricPart(_Part):
     judge: JudgePart | None = None
 
 
-class EvaluationPart(_Part):
+class EvaluationPart(RecordPart):
     """Of ``eval.json``."""
 
     trial_id: str
@@ -163,14 +163,19 @@ def read_trial(folder: TrialFolder, tree: Path) -> TrialReading:
     Raises:
         RecordError: one of its files cannot be read.
     """
-    metrics = _read(folder.metrics_file, MetricsPart)
-    evaluation = _read(folder.evaluation_file, EvaluationPart) if folder.evaluation_file.exists() else None
+    metrics = read_part(folder.metrics_file, MetricsPart)
+    evaluation = read_part(folder.evaluation_file, EvaluationPart) if folder.evaluation_file.exists() else None
     if evaluation and evaluation.trial_id != metrics.trial.id:
         evaluation = None
     return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation)
 
 
-def _read(path: Path, kind: type[P]) -> P:
+def read_part(path: Path, kind: type[P]) -> P:
+    """Read the part of a JSON record that ``kind`` names.
+
+    Raises:
+        RecordError: the file cannot be read, or that part of it is of another shape.
+    """
     try:
         return kind.model_validate_json(path.read_bytes())
     except OSError as error:
