@@ -57,3 +57,16 @@ def test_an_unscored_evaluation_has_a_reason_and_no_score() -> None:
 def test_a_command_passes_with_exit_code_0_alone(exit_code: int | None, passed: bool) -> None:
     result = CommandResult(argv=("true",), stage="verify", exit_code=exit_code, duration_seconds=0.1)
     assert result.passed is passed
+
+
+def test_a_published_total_stands_without_criteria() -> None:
+    score = UnitScore(published_total=83)
+    assert (score.total, score.correctness) == (83, None)
+    assert UnitScore.model_validate_json(score.model_dump_json()) == score
+    assert "published_total" not in UNIT.model_dump()
+
+
+@pytest.mark.parametrize("fields", [{}, {"published_total": 101}, {**UNIT.model_dump(), "published_total": 78}])
+def test_a_unit_has_its_criteria_or_a_published_total_and_not_both(fields: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        UnitScore.model_validate(fields)

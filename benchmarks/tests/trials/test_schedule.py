@@ -134,6 +134,7 @@ def test_while_the_provider_throttles_no_trial_begins(yard: Yard) -> None:
     assert len(server.asked) == 1
     [request] = (plan.trials[0].folder.path / "attempts" / "1" / "requests.jsonl").read_text().splitlines()
     assert RequestRecord.model_validate_json(request).retry_after_seconds == 1
+    assert second.run_started_at is not None
     begun = datetime.fromisoformat(second.run_started_at) - datetime.fromisoformat(first.attempts[0].started_at)
     assert begun.total_seconds() > 1
     assert (second.time.queue_seconds or 0) > 1

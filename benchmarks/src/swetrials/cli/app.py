@@ -10,6 +10,8 @@ from swetrials import __version__
 from swetrials.cli.batch_app import batch_app
 from swetrials.cli.clean_app import clean
 from swetrials.cli.options import with_config_keys
+from swetrials.cli.results_app import import_
+from swetrials.cli.router_app import router_app
 from swetrials.cli.services_app import collect_app, proxy_app, serve_app
 
 app = typer.Typer(
@@ -29,7 +31,9 @@ app.add_typer(serve_app, name="serve")
 app.add_typer(proxy_app, name="proxy")
 app.add_typer(collect_app, name="collect")
 app.add_typer(batch_app, name="batch")
+app.add_typer(router_app, name="router")
 app.command(epilog="Example: swetrials clean --checkouts --trash --dry-run")(clean)
+app.command("import", epilog="Example: swetrials import published-runs.csv --into published-results")(import_)
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]
 Yes = Annotated[bool, typer.Option("--yes", help="Move earlier trials to .trash and start.")]

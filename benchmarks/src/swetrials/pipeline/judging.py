@@ -131,6 +131,8 @@ async def _judge(
     earlier = known.tests if judge.name == "tests" else known.rubric
     if earlier is not None and earlier.status == "scored" and not overwrite:
         return Judged(folder, judge.name, earlier, skipped=True)
+    if metrics.imported:
+        raise JudgingError(f"{folder.path}: figures imported from {metrics.imported.file}, no artifacts to judge")
     submission = submission_for(folder, metrics, datasets.of(metrics), repo)
     if judge.name == "tests" and submission.task.verify is None:
         return Judged(folder, judge.name, None, skipped=True)

@@ -17,20 +17,37 @@ Points = int
 
 
 class UnitScore(Record):
-    """One scored unit; ``total`` is always the sum of its criteria."""
+    """One scored unit; ``total`` is the sum of its criteria, or what a source published without them."""
 
-    completeness: Points = Field(ge=0, le=25)
-    correctness: Points = Field(ge=0, le=25)
-    specificity: Points = Field(ge=0, le=25)
-    risk_awareness: Points = Field(ge=0, le=25)
+    completeness: Points | None = Field(None, ge=0, le=25)
+    correctness: Points | None = Field(None, ge=0, le=25)
+    specificity: Points | None = Field(None, ge=0, le=25)
+    risk_awareness: Points | None = Field(None, ge=0, le=25)
+    published_total: Points | None = Field(
+        None,
+        ge=0,
+        le=100,
+        exclude_if=lambda total: total is None,
+        description="imported figures: the total, where the source does not tell the criteria, which are null then",
+    )
     notes: str = ""
     missing: bool = Field(False, description="the artifact was not there: scored 0 by rule, not by the judge")
 
-    @computed_field(description="sum of the four criteria, 0 to 100")  # type: ignore[prop-decorator]
+    @computed_field(description="sum of the four criteria, or the published total: 0 to 100")  # type: ignore[prop-decorator]
     @property
     def total(self) -> int:
-        """Sum of the four criteria, 0 to 100."""
-        return self.completeness + self.correctness + self.specificity + self.risk_awareness
+        """Sum of the four criteria, or the published total: 0 to 100."""
+        return sum(self._points) if self.published_total is None else self.published_total
+
+    @property
+    def _points(self) -> list[Points]:
+        return [points for name in CRITERIA if (points := getattr(self, name)) is not None]
+
+    @model_validator(mode="after")
+    def _criteria_or_published_total(self) -> Self:
+        if len(self._points) != (len(CRITERIA) if self.published_total is None else 0):
+            raise ValueError(f"a unit has all of {', '.join(CRITERIA)}, or a published_total and none of them")
+        return self
 
     @model_validator(mode="before")
     @classmethod

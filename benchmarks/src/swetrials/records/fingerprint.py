@@ -8,21 +8,24 @@ from swetrials.records.metrics import Metrics
 
 
 class Fingerprint(Record):
-    """What was asked, of whom, and within which limits. ``None``: an older record does not tell."""
+    """What was asked, of whom, and within which limits. ``None``: an older or an imported record does not tell."""
 
     provider: str
     model: str
     agent: str
     agent_version: str | None
     skill: str
-    skill_sha256: str
+    skill_sha256: str | None
     dataset: str
-    task_sha256: str
+    task_sha256: str | None
     limits: Limits | None
+    origin: str = "run here"
+    """Figures that were imported are never beside measured ones in one mean."""
 
     @classmethod
     def of(cls, metrics: Metrics) -> Self:
         """Return the fingerprint of a trial that has run."""
+        imported = metrics.imported
         return cls(
             provider=metrics.provider,
             model=metrics.model,
@@ -33,6 +36,7 @@ class Fingerprint(Record):
             dataset=metrics.trial.dataset,
             task_sha256=metrics.trial.task_sha256,
             limits=metrics.provenance.limits,
+            origin=f"imported from {imported.file}" if imported else "run here",
         )
 
     @property

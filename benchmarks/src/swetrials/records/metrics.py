@@ -9,6 +9,7 @@ from swetrials.records.cost import Cost
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.limits import Limits
 from swetrials.records.outcome import Outcome
+from swetrials.records.published_run import Imported
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageBlock
@@ -44,9 +45,9 @@ class TrialIdentity(Record):
     id: str
     repeat: int = Field(1, ge=1)
     scope: str
-    dataset: str = Field(description="the dataset's name")
-    dataset_sha256: str = Field(description="of the dataset file")
-    task_sha256: str = Field(description="of the task's text and settings, ground truth included")
+    dataset: str = Field(description="the dataset's name; of imported figures, which name none, their scope")
+    dataset_sha256: str | None = Field(description="of the dataset file; None: imported figures do not tell")
+    task_sha256: str | None = Field(description="of the task's text and settings, ground truth included; likewise")
     rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
 
 
@@ -81,18 +82,18 @@ class AttemptRecord(Record):
 
 
 class Provenance(Record):
-    """What ran: enough to tell whether two records may be compared."""
+    """What ran: enough to tell whether two records may be compared. ``None``: imported figures do not tell."""
 
-    harness_version: str
+    harness_version: str | None
     agent_version: str | None = None
-    skill_sha256: str
-    prompt_sha256: str
+    skill_sha256: str | None
+    prompt_sha256: str | None
     commit: str | None = Field(None, description="the commit that the ref was resolved to")
-    sandbox: str
-    permission_mode: str
+    sandbox: str | None
+    permission_mode: str | None
     limits: Limits | None = None
-    python_version: str
-    platform: str
+    python_version: str | None
+    platform: str | None
 
 
 class Metrics(Record):
@@ -100,7 +101,7 @@ class Metrics(Record):
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     task: str
-    repo: str
+    repo: str | None = Field(description="None: imported figures do not tell")
     ref: str
     complexity: str
     tags: tuple[str, ...] = ()
@@ -126,7 +127,7 @@ class Metrics(Record):
     error: str | None = None
     api_error_status: int | None = None
     session_id: str | None = None
-    run_started_at: str
+    run_started_at: str | None = Field(description="None: imported figures do not tell")
     run_ended_at: str | None = None
     generation_tokens_per_sec: float | None = None
     vllm_prometheus: VllmPrometheus | None = Field(
@@ -140,5 +141,8 @@ class Metrics(Record):
     outcome: Outcome
     attempts: tuple[AttemptRecord, ...] = ()
     provenance: Provenance
+    imported: Imported | None = Field(
+        None, exclude_if=lambda block: block is None, description="figures of somebody else: where they are from"
+    )
     findings: tuple[Finding, ...] = ()
     evaluation: Evaluation | None = None

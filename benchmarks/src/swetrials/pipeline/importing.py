@@ -1,0 +1,69 @@
+"""Making a results tree of figures that somebody else published."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from swetrials.analysis.published_runs import ImportedTrial
+from swetrials.records.errors import KnownError
+from swetrials.store.files import to_json, write_record
+from swetrials.store.results import EVALUATION, METRICS, trial_folders
+
+
+class ImportingError(KnownError):
+    """The folder for the tree cannot be used; the message says what is in it and what mends it."""
+
+
+def write_tree(trials: Sequence[ImportedTrial], tree: Path) -> bool:
+    """Write the trials as a results tree, all or nothing.
+
+    Returns:
+        False when exactly these trials, to the byte, are there already, and nothing was written.
+
+    Raises:
+        ImportingError: the folder holds something else.
+        OSError: the disk is full, or the folder cannot be written.
+    """
+    if _is_used(tree):
+        _refuse_others(trials, tree)
+        return False
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{tree.name}.", dir=tree.parent))
+    try:
+        with ThreadPoolExecutor() as pool:  # each file waits for the disk by itself
+            list(pool.map(lambda trial: _write(trial, beside / trial.folder), trials))
+        beside.chmod(0o755)  # a temporary folder is its owner's alone
+        beside.rename(tree)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return True
+
+
+def _write(trial: ImportedTrial, folder: Path) -> None:
+    write_record(folder / METRICS, trial.metrics)
+    write_record(folder / EVALUATION, trial.evaluation)
+
+
+def _is_used(tree: Path) -> bool:
+    if tree.exists() and not tree.is_dir():
+        raise ImportingError(f"{tree} is a file; name a folder with --into")
+    return tree.is_dir() and any(tree.iterdir())
+
+
+def _refuse_others(trials: Sequence[ImportedTrial], tree: Path) -> None:
+    mend = "name a new folder with --into"
+    expected = {trial.folder: trial for trial in trials}
+    found = {str(folder.path.relative_to(tree)): folder for folder in trial_folders(tree)}
+    if not found:
+        raise ImportingError(f"{tree} is not empty; {mend}")
+    if others := sorted(found.keys() - expected.keys()):
+        raise ImportingError(f"{tree} holds other trials ({len(others)}), such as {others[0]}; {mend}")
+    for name, trial in expected.items():
+        folder = found.get(name)
+        if folder is None:
+            raise ImportingError(f"{tree} holds an import that lacks {name}; {mend}")
+        files = {folder.metrics_file: to_json(trial.metrics), folder.evaluation_file: to_json(trial.evaluation)}
+        if changed := [path for path, data in files.items() if not path.is_file() or path.read_bytes() != data]:
+            raise ImportingError(f"{tree} holds another import, or one that was changed: {changed[0]}; {mend}")

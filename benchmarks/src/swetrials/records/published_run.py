@@ -1,0 +1,92 @@
+"""A row of a CSV of figures that somebody else published, and what marks a record made of one."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from swetrials.records.base import PathPart, Record, fault_at
+from swetrials.records.evaluation import UNITS
+
+Tokens = int | None
+Total = int | None
+
+_ROUNDING = 0.05 + 1e-9
+"""Task scores are printed with one decimal at least."""
+
+
+class Imported(Record):
+    """Where a record's figures are from, when this harness did not run the trial."""
+
+    file: str = Field(description="name of the CSV")
+    sha256: str = Field(description="of the CSV")
+    line: int = Field(ge=2, description="of the row in the CSV, whose first line is the header")
+    source: str | None = Field(None, description="who published the figures, in the importer's words")
+    hosting_instance: str | None = Field(None, description="the machine of a self-hosted model")
+    agent_invocations: int | None = Field(None, ge=0, description="how often the agent was started")
+    row: dict[str, str] = Field(description="every column as printed")
+
+
+class PublishedRun(Record):
+    """One trial as the CSV prints it, an empty cell as ``None``. The names are the columns."""
+
+    model: str = Field(min_length=1)
+    provider: Literal["bedrock", "endpoint"]
+    hosting_instance: str | None
+    task: PathPart
+    complexity: str = Field(min_length=1)
+    ref: str
+    artifacts_produced: int = Field(ge=0)
+    artifacts_expected: int = Field(ge=1)
+    num_turns: int | None = Field(ge=0)
+    input_tokens: Tokens = Field(ge=0, description="endpoint: with the cached ones; bedrock: without")
+    output_tokens: Tokens = Field(ge=0)
+    total_tokens: Tokens = Field(ge=0)
+    cache_read_tokens: Tokens = Field(ge=0)
+    cache_write_tokens: Tokens = Field(ge=0)
+    latency_seconds: float | None = Field(ge=0)
+    total_cost_usd: float | None = Field(ge=0, description="the provider's bill; empty or 0 on an endpoint: unknown")
+    task_score: float | None = Field(ge=0, le=100, description="mean of the units; 0 when the trial failed")
+    is_error: bool
+    failed: bool
+    agent_invocations: int | None = Field(ge=0)
+    github_issue: Total = Field(ge=0, le=100)
+    lld: Total = Field(ge=0, le=100)
+    review: Total = Field(ge=0, le=100)
+    testing: Total = Field(ge=0, le=100)
+    implementation: Total = Field(ge=0, le=100)
+    cost_usd: float | None = Field(ge=0)
+    cost_basis: Literal["metered", "hardware_derived"] | None
+    agent: PathPart | None = None
+    skill: PathPart | None = None
+    scope: PathPart | None = None
+    source: str | None = None
+
+    @property
+    def self_hosted(self) -> bool:
+        """Whether the model ran on a rented machine: its cached tokens are then counted as input, too."""
+        return self.provider == "endpoint"
+
+    @property
+    def units(self) -> dict[str, int] | None:
+        """The units' totals by name; ``None``: not scored."""
+        totals = {unit: getattr(self, unit) for unit in UNITS}
+        return None if None in totals.values() else totals
+
+    @model_validator(mode="after")
+    def _scores_agree(self) -> Self:
+        told = [name for name in (*UNITS, "task_score") if getattr(self, name) is not None]
+        if told and len(told) <= len(UNITS):
+            missing = next(name for name in (*UNITS, "task_score") if name not in told)
+            raise fault_at(f"empty, although there is a {told[0]}: give all scores or none", missing)
+        if self.units is None or self.task_score is None:
+            return self
+        mean = sum(self.units.values()) / len(UNITS)
+        if abs(self.task_score - mean) > _ROUNDING:
+            raise fault_at(f"{self.task_score:g} is not the mean of the five units, {mean:g}", "task_score")
+        return self
+
+    @model_validator(mode="after")
+    def _a_cost_has_a_basis(self) -> Self:
+        if self.cost_usd is not None and self.cost_basis is None:
+            raise fault_at("empty, although there is a cost_usd: metered or hardware_derived", "cost_basis")
+        return self
