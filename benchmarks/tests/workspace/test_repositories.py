@@ -291,3 +291,30 @@ def test_a_mirror_survives_a_harness_killed_in_the_middle_of_a_fetch(
     assert tree(tmp_path / "checkout") == tree(source.path)
     assert not partial[0].exists()
     assert stop_marked(mirror.name) == 0, f"an orphaned git still carries {MARK}"
+
+
+def test_a_commit_travels_to_a_cache_that_cannot_reach_the_repository(source: Source, tmp_path: Path) -> None:
+    here, there = Repositories(tmp_path / "here"), Repositories(tmp_path / "there")
+    address = str(source.path)
+    assert here.resolve(address, "main") == source.second
+    pack = here.pack(address, source.second)
+    source.path.rename(tmp_path / "out-of-reach")
+    assert not there.holds(address, source.second)
+    there.take_in(address, pack)
+    there.take_in(address, pack)
+    assert there.holds(address, source.second) and not there.holds(address, source.first)
+    there.check_out(address, source.second, tmp_path / "checkout")
+    here.check_out(address, source.second, tmp_path / "reference")
+    assert tree(tmp_path / "checkout") == tree(tmp_path / "reference")
+    assert (tmp_path / "checkout" / "fix.txt").read_text() == "the fix\n"
+    (tmp_path / "out-of-reach").rename(source.path)
+    assert there.resolve(address, "v1.0") == source.first
+
+
+def test_a_torn_pack_is_refused(source: Source, repositories: Repositories, tmp_path: Path) -> None:
+    commit = repositories.resolve(str(source.path), "main")
+    pack = repositories.pack(str(source.path), commit)
+    there = Repositories(tmp_path / "there")
+    with pytest.raises(GitError, match="cannot take in a commit"):
+        there.take_in(str(source.path), pack[:-40])
+    assert not there.holds(str(source.path), commit)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from swetrials.agents import AGENTS
 from swetrials.pipeline.preflight import machine_checks, no_common_dialect, route_checks
-from swetrials.pipeline.workbench import member, sandbox_for
+from swetrials.pipeline.workbench import member
 from swetrials.providers import PROVIDERS
 from swetrials.providers.base import Check, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.store.project import find_project
+from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.space import private_root
 
 

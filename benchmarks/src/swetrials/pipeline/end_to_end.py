@@ -9,7 +9,7 @@ from swetrials.judges import JUDGES, Bench, Judge
 from swetrials.pipeline.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan
 from swetrials.pipeline.judge_choice import JudgeChoice, open_judges
 from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_trials
-from swetrials.pipeline.workbench import UsageError, Workbench, sandbox_for
+from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check
 from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset, load_dataset
@@ -17,6 +17,7 @@ from swetrials.store.files import RecordError
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder, state_of, trial_folders
+from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root
 

@@ -22,9 +22,8 @@ from swetrials.store.redaction import Redactor
 from swetrials.trials.budget import Budget
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.plan import Plan, plan_run
-from swetrials.workspace.environment import toolchain_roots
+from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import bubblewrap, confined
 from swetrials.workspace.space import private_root, sweep
 
 T = TypeVar("T")
@@ -107,7 +106,8 @@ def lay_out(config: RunnerConfig) -> Workbench:
     """Plan a run and clear up what a killed run may have left in the working folder.
 
     Raises:
-        UsageError: agent, provider or sandbox are not to be had.
+        UsageError: agent or provider are not to be had.
+        SandboxError: the sandbox is not to be had.
         DocumentError: the dataset has faults.
         PlanError: a task or the skill is unknown.
     """
@@ -144,50 +144,3 @@ def member(kind: str, name: str, family: Mapping[str, T]) -> T:
     if name not in family:
         raise UsageError(f"{kind}: {name!r} is not one of {', '.join(family)}")
     return family[name]
-
-
-def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
-    """Return the sandbox that ``wanted`` (``auto``, ``bubblewrap``, ``none``) comes to on this machine.
-
-    It covers the harness, the invoker's home and whatever else is ``private``: the dataset with its answers,
-    all results, the working folder with its mirrors, whose later history may hold the fix.
-
-    Raises:
-        UsageError: bubblewrap is asked for and does not work here.
-    """
-    found = bubblewrap() if wanted != "none" else None
-    if found is None and wanted == "bubblewrap":
-        raise UsageError("sandbox: bubblewrap is not installed or does not work here; install the package bubblewrap")
-    if found is None:
-        return Sandbox(None)
-    home = _home()
-    places = (project.root.parent, *private, *((home,) if home else ()))
-    hidden = tuple(dict.fromkeys(place.resolve() for place in places))
-    readable = toolchains(os.environ)
-    try:
-        confined((), bwrap=found, writable=(), hidden=hidden, readable=readable)
-    except ValueError as error:
-        raise UsageError(f"{error}; move it, or go without: --sandbox none") from None
-    return Sandbox(found, hidden, readable)
-
-
-def _home() -> Path | None:
-    """Return the invoker's home, unless there is none worth the name: service accounts have ``/``, or nothing."""
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    return None if home == Path("/") else home
-
-
-def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders below the invoker's home that programs on the search path live in.
-
-    A sandbox that covers the home must leave these readable, or the task's own tools would be gone.
-    """
-    home = _home()
-    if home is None:
-        return ()
-    named = [*environment.get("PATH", "").split(os.pathsep), *toolchain_roots(environment).values()]
-    places = (Path(name) for name in named if name)
-    return tuple(dict.fromkeys(p for p in places if p.is_dir() and p.is_relative_to(home) and p != home))

@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,9 @@ and ``cancelled`` are for callers' records: :func:`run_group` passes a cancellat
 
 _running: set[int] = set()
 # Process groups that are watched, by their leaders.
+
+_elsewhere: list[Callable[[], None]] = []
+# What kills programs that somebody else runs for us.
 
 _CHUNK_BYTES = 1 << 18
 _KILL_SECONDS = 5.0
@@ -155,6 +158,18 @@ def kill_running() -> None:
     """
     for leader in list(_running):
         _signal_group(leader, signal.SIGKILL)
+    for kill in list(_elsewhere):
+        kill()
+
+
+@contextmanager
+def killed_too(kill: Callable[[], None]) -> Iterator[None]:
+    """Have :func:`kill_running` call ``kill`` as well while the block runs, possibly from a signal handler."""
+    _elsewhere.append(kill)
+    try:
+        yield
+    finally:
+        _elsewhere.remove(kill)
 
 
 async def _run(

@@ -93,7 +93,7 @@ class Repositories:
             raise GitError(f"cannot check out into {into}: the folder is not empty")
         git_dir = into.absolute() / ".git"
         lay_out_repository(git_dir, bare=False, settings=_COMMITTER)
-        self._copy_objects(repo, commit, git_dir)
+        self._pack_objects(repo, commit, git_dir / "objects" / "pack" / "pack")
         (git_dir / "shallow").write_text(f"{commit}\n", encoding="ascii")
         (git_dir / "refs" / "heads" / BRANCH).write_text(f"{commit}\n", encoding="ascii")
         run_git(
@@ -106,11 +106,35 @@ class Repositories:
             cwd=into,
         )
 
+    def pack(self, repo: str, commit: str) -> bytes:
+        """Return a resolved commit alone, with all of its files, as git packs it.
+
+        Raises:
+            GitError: the commit is not in the cache.
+        """
+        return self._pack_objects(repo, commit, "--stdout")
+
+    def holds(self, repo: str, commit: str) -> bool:
+        """Whether a commit, of a full id, is in the cache."""
+        with self._locked(_address(repo)) as mirror:
+            return _commit(mirror, [commit]) is not None
+
+    def take_in(self, repo: str, pack: bytes) -> None:
+        """Add a :meth:`pack` from another machine's cache, whose repository may be out of reach here.
+
+        Raises:
+            GitError: it is not whole.
+        """
+        with self._locked(_address(repo)) as mirror:
+            _clear_wreckage(mirror)
+            purpose = f"take in a commit of {shown(repo)}"
+            run_git("index-pack", "--stdin", purpose=purpose, environment=sealed_environment(mirror), stdin=pack)
+
     def objects(self, repo: str) -> Path:
         """Return the object directory of a repository's mirror, which has to be treated as read-only."""
         return self._mirror(_address(repo)) / "objects"
 
-    def _copy_objects(self, repo: str, commit: str, git_dir: Path) -> None:
+    def _pack_objects(self, repo: str, commit: str, into: str | Path) -> bytes:
         mirror = self._mirror(_address(repo))
         purpose = f"read commit {commit[:12]} of {shown(repo)}"
         environment = sealed_environment(mirror)
@@ -118,10 +142,9 @@ class Repositories:
         listed = run_git(
             "rev-list", "--objects", "--no-walk", commit, "--", purpose=purpose, mend=mend, environment=environment
         )
-        pack = git_dir / "objects" / "pack" / "pack"
         # A checkout is made anew after a crash of the machine: nothing of it has to reach the disk in time.
-        words = ("-c", "core.fsync=none", "pack-objects", "--quiet", pack)
-        run_git(*words, purpose=purpose, mend=mend, environment=environment, stdin=listed)
+        words = ("-c", "core.fsync=none", "pack-objects", "--quiet", into)
+        return run_git(*words, purpose=purpose, mend=mend, environment=environment, stdin=listed)
 
     def _mirror(self, address: str) -> Path:
         digest = hashlib.sha256(os.fsencode(address)).hexdigest()[:16]
