@@ -2,9 +2,10 @@
 
 BIN := .venv/bin
 PYTEST_WORKERS ?= 4
+EXAMPLE := swe-benchmark-data/example
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick lint types check docs clean
+.PHONY: help setup demo example test test-quick perf lint types check docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target text; do \
@@ -15,6 +16,11 @@ setup: ## install what the project needs (silent when there is nothing to do)
 
 demo: setup ## run the quickstart dataset end to end: real agent, scripted model, no key, no cost
 	@cd benchmarks && $(BIN)/swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/quickstart.yaml --yes
+
+example: setup ## run the worked example again, whose results are committed (reads a public repository)
+	@cd benchmarks && rm -rf $(EXAMPLE) && for dataset in quickstart hello-world; do \
+		$(BIN)/swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/$$dataset.yaml --yes \
+			--output-dir $(EXAMPLE) --clone-dir /tmp/swetrials-example || exit; done
 
 test: setup ## run the whole test suite
 	@cd benchmarks && $(BIN)/pytest -n $(PYTEST_WORKERS)
