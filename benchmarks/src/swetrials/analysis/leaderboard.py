@@ -1,6 +1,6 @@
 """All candidates of one scope side by side, each figure with its interval and each pair with its verdict."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from statistics import median
 from typing import Final
@@ -8,11 +8,11 @@ from typing import Final
 from swetrials.analysis.candidates import CandidateTrials, by_candidate, labels
 from swetrials.analysis.frontier import frontier_places
 from swetrials.analysis.leaderboard_caveats import caveats
+from swetrials.analysis.mixtures import refuse_mixtures
 from swetrials.analysis.paired import holm, paired
 from swetrials.analysis.resampling import RESAMPLES, SEED
 from swetrials.analysis.standings import standing
 from swetrials.analysis.trial_row import TrialRow
-from swetrials.records.errors import KnownError
 from swetrials.records.leaderboard import (
     LEVEL,
     FrontierPlace,
@@ -26,10 +26,6 @@ from swetrials.records.leaderboard import (
 SIGNIFICANCE: Final = 1 - LEVEL
 
 
-class LeaderboardError(KnownError):
-    """The trials cannot be set beside each other; the message says which differ in what."""
-
-
 def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, dataset: str | None = None) -> Leaderboard:
     """Set the candidates of one scope beside each other.
 
@@ -40,7 +36,7 @@ def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, data
         dataset: what the tasks are from, to be named; the rows' own word where it is not given.
 
     Raises:
-        LeaderboardError: there is no trial, or they are of several scopes, of several wordings of a task, of several
+        MixtureError: there is no trial, or they are of several scopes, of several wordings of a task, of several
             sources for one candidate, or rehearsals beside real trials.
     """
     refuse_mixtures(rows)
@@ -72,26 +68,6 @@ def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, data
         resamples=RESAMPLES,
         caveats=tuple(caveats(standings, rows)),
     )
-
-
-def refuse_mixtures(rows: Sequence[TrialRow]) -> None:
-    """Raise unless the trials may stand beside each other.
-
-    Raises:
-        LeaderboardError: they may not; the message says which differ in what.
-    """
-    if not rows:
-        raise LeaderboardError("no trial to compare; make some with: swetrials run")
-    by_scope = {row.scope: row.folder for row in rows}
-    if len(by_scope) > 1:
-        raise LeaderboardError(f"these trials are of several scopes: {_where(by_scope)}. Compare one scope at a time")
-    by_kind = {"a rehearsal" if row.rehearsal else "a real model": row.folder for row in rows}
-    if len(by_kind) > 1:
-        raise LeaderboardError(
-            f"rehearsals are not ranked beside real models: {_where(by_kind)}. Leave one kind out of the tree"
-        )
-    _refuse_other_wordings(rows)
-    _refuse_several_sources(rows)
 
 
 def judged(pairs: Sequence[PairedDifference], tie_band: float | None) -> Iterator[PairedDifference]:
@@ -138,29 +114,3 @@ def _tie_band(standings: Sequence[ModelStanding], pairs: Sequence[PairedDifferen
         derivation=f"half the {LEVEL:.0%} interval of the difference of two neighbours on the list, "
         f"median of {len(widths)}",
     )
-
-
-def _refuse_other_wordings(rows: Iterable[TrialRow]) -> None:
-    known: dict[str, tuple[str, str]] = {}
-    for row in rows:
-        if row.task_sha256 is None:
-            continue
-        sha256, folder = known.setdefault(row.task, (row.task_sha256, row.folder))
-        if sha256 != row.task_sha256:
-            raise LeaderboardError(
-                f"task {row.task} was worded differently in {folder} and {row.folder} (task_sha256); "
-                "move the older trial away"
-            )
-
-
-def _refuse_several_sources(rows: Sequence[TrialRow]) -> None:
-    for one in by_candidate(rows):
-        by_source = {row.source or "measured here": row.folder for row in one.rows}
-        if len(by_source) > 1:
-            raise LeaderboardError(
-                f"trials of {one.candidate.key} are from several sources: {_where(by_source)}. Keep them in trees apart"
-            )
-
-
-def _where(found: dict[str, str]) -> str:
-    return ", ".join(f"{name} (as in {folder})" for name, folder in sorted(found.items()))

@@ -1,7 +1,8 @@
 """What the trials of one run come to: means with both denominators, failures by kind, totals."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from swetrials.records.cost import Cost
 from swetrials.records.errors import KnownError
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.fingerprint import Fingerprint
+from swetrials.records.leaderboard import Estimate
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.summary import RunSummary, ScoreMean, SummaryTask
@@ -65,7 +67,9 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
     first = trials[0].metrics
     completed = [t for t in trials if t.metrics.outcome.kind is OutcomeKind.COMPLETED]
     failed = [t for t in trials if t not in completed]
-    costs = [t.metrics.total_cost_usd for t in completed]
+    score = _over_tasks(completed, lambda trial: trial.score, most=100)
+    priced = all(t.metrics.total_cost_usd is not None for t in completed)
+    cost = _over_tasks(completed if priced else [], lambda trial: trial.metrics.total_cost_usd)
     latencies = [t.metrics.latency_seconds for t in trials if t.metrics.latency_seconds is not None]
     tests = [t.evaluation.tests for t in trials if t.evaluation and t.evaluation.tests]
     return RunSummary(
@@ -82,8 +86,10 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         num_scored=sum(t.score is not None for t in trials),
         num_failed=len(failed),
         failed_tasks=tuple(t.folder for t in failed),
-        mean_task_score_excl_failed=_mean([t.score for t in completed if t.score is not None]),
-        mean_cost_usd_excl_failed=_mean([c for c in costs if c is not None]) if None not in costs else None,
+        mean_task_score_excl_failed=score.value,
+        mean_cost_usd_excl_failed=cost.value,
+        score_estimate=score,
+        cost_usd_estimate=cost,
         valid_trials=_valid_mean(trials),
         all_trials=ScoreMean(
             mean_task_score=_mean([t.score or 0.0 for t in trials])
@@ -137,6 +143,19 @@ def _valid_mean(trials: Sequence[ScoredTrial]) -> ScoreMean:
     valid = [t for t in trials if t.metrics.outcome.valid]
     scores = [t.score for t in valid if t.score is not None]
     return ScoreMean(mean_task_score=_mean(scores), num_scored=len(scores), num_trials=len(valid))
+
+
+def _over_tasks(
+    trials: Sequence[ScoredTrial], figure: Callable[[ScoredTrial], float | None], most: float = math.inf
+) -> Estimate:
+    # numpy takes its time to load, and a run needs it for nothing but these two figures at its end.
+    from swetrials.analysis.resampling import mean_over_tasks
+
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for trial in trials:
+        if (value := figure(trial)) is not None:
+            values[trial.metrics.task].append(value)
+    return mean_over_tasks(values, low=0, high=most)
 
 
 def _usage(trials: Sequence[ScoredTrial]) -> UsageReport:

@@ -9,6 +9,7 @@ import typer
 from swetrials import __version__
 from swetrials.cli.batch_app import batch_app
 from swetrials.cli.clean_app import clean
+from swetrials.cli.compare_app import compare
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.results_app import import_
 from swetrials.cli.router_app import router_app
@@ -33,6 +34,7 @@ app.add_typer(collect_app, name="collect")
 app.add_typer(batch_app, name="batch")
 app.add_typer(router_app, name="router")
 app.command(epilog="Example: swetrials clean --checkouts --trash --dry-run")(clean)
+app.command(epilog="Example: swetrials compare claude-opus-5 kimi-k3 --tree swe-benchmark-data")(compare)
 app.command("import", epilog="Example: swetrials import published-runs.csv --into published-results")(import_)
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]
@@ -155,20 +157,6 @@ def summarize(
     from swetrials.cli import running
 
     _leave(running.summarize(folder, as_json=as_json))
-
-
-@app.command(
-    epilog="Example: swetrials compare swe-benchmark-data/m/claude-code/swe3/repo swe-benchmark-data/m/codex/swe3/repo"
-)
-def compare(
-    first: Annotated[Path, typer.Argument(help="The folder of a run.")],
-    second: Annotated[Path, typer.Argument(help="The folder of another run over the same tasks.")],
-    as_json: AsJson = False,
-) -> None:
-    """Set two runs side by side: score, cost, turns, tokens, times, and the trials behind each figure."""
-    from swetrials.cli import comparing
-
-    _leave(comparing.show(first, second, as_json=as_json))
 
 
 @app.command(epilog="Example: swetrials cost swe-benchmark-data/rehearsal")

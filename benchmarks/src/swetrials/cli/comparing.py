@@ -1,29 +1,42 @@
-"""``compare``: two runs side by side."""
+"""``compare``: what two runs allow to be claimed, and the two side by side."""
 
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
+from swetrials.analysis.candidates import labels
+from swetrials.analysis.claim import claim
 from swetrials.analysis.comparison import compare
+from swetrials.analysis.results_tree import read_rows
+from swetrials.analysis.run_finding import find_runs
 from swetrials.analysis.summary import read_trials
 from swetrials.cli.rendering import console_for_output
-from swetrials.reports import comparison_table
+from swetrials.records.comparison import ComparedRun, Comparison
+from swetrials.records.leaderboard import Candidate
+from swetrials.reports import claim_sentence, comparison_table
 from swetrials.store.files import to_json
 
 
-def show(first: Path, second: Path, *, as_json: bool) -> int:
-    """Print what differs between two runs, with the number of trials behind each figure.
+def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json: bool) -> int:
+    """Print what can be claimed of two runs, then what differs, with the number of trials behind each figure.
 
     Raises:
+        RunNameError: a name stands for no run of the tree, or for several.
         SummaryError: one of the folders is no run's, or the two have nothing in common.
+        MixtureError: one of the two is a rehearsal and the other is not.
         RecordError: a record cannot be read.
     """
-    comparison = compare(read_trials(first), read_trials(second), (str(first), str(second)))
+    folders = find_runs(first, second, tree)
+    comparison = compare(read_trials(folders[0]), read_trials(folders[1]), (str(folders[0]), str(folders[1])))
+    found = claim(read_rows(folders[0]), read_rows(folders[1]), tie_band=tie_band)
+    comparison = comparison.model_copy(update={"claim": found})
     if as_json:
         print(to_json(comparison).decode(), end="")
         return 0
     console = console_for_output()
+    console.print(Text(claim_sentence.sentence(found, *_names(comparison)), style="bold"), soft_wrap=True)
+    console.print()
     for line in comparison_table.heads(comparison):
         console.print(Text(line), soft_wrap=True)
     table = Table(header_style="bold")
@@ -34,3 +47,15 @@ def show(first: Path, second: Path, *, as_json: bool) -> int:
     console.print(table)
     console.print(Text(comparison_table.closing(), style="dim"))
     return 0
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    first, second = _candidate(comparison.first), _candidate(comparison.second)
+    if first == second:
+        return "A", "B"
+    named = labels([first, second])
+    return named[first.key], named[second.key]
+
+
+def _candidate(run: ComparedRun) -> Candidate:
+    return Candidate(model=run.model, agent=run.agent, skill=run.skill, provider=run.provider)

@@ -1,10 +1,11 @@
-"""Two runs side by side: what differs, and on how many trials each figure stands. No ranking."""
+"""Two runs side by side: what may be claimed, what differs, and on how many trials each figure stands."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.claim import Claim
 
 Unit = Literal["points", "share", "USD", "turns", "tokens", "seconds"]
 
@@ -59,4 +60,5 @@ class Comparison(Record):
     tasks: tuple[str, ...] = Field(description="that both runs have; the others are in no figure")
     only_first: tuple[str, ...] = ()
     only_second: tuple[str, ...] = ()
+    claim: Claim | None = Field(None, description="what may be said of score and cost, with intervals")
     measures: tuple[Measure, ...]

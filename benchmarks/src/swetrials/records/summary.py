@@ -6,6 +6,7 @@ from pydantic import Field
 
 from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.cost import Cost
+from swetrials.records.leaderboard import Estimate
 from swetrials.records.usage import UsageReport
 
 
@@ -59,8 +60,10 @@ class RunSummary(Record):
     num_scored: int
     num_failed: int = Field(description="trials that did not complete, whatever the reason")
     failed_tasks: tuple[str, ...]
-    mean_task_score_excl_failed: float | None
-    mean_cost_usd_excl_failed: float | None
+    mean_task_score_excl_failed: float | None = Field(description="over completed trials; each task has one weight")
+    mean_cost_usd_excl_failed: float | None = Field(description="likewise; None when one of them has no price")
+    score_estimate: Estimate = Field(Estimate(), description="the same mean score, with its interval")
+    cost_usd_estimate: Estimate = Field(Estimate(), description="the same mean cost, with its interval")
     valid_trials: ScoreMean = Field(description="blame model, agent or nobody; a missing artifact counts 0")
     all_trials: ScoreMean = Field(description="every trial; one without a score counts 0")
     outcomes: dict[str, int] = Field(description="trials by outcome kind")

@@ -26,7 +26,7 @@ def heads(comparison: Comparison) -> list[str]:
 
 def closing() -> str:
     """Return the line below the table."""
-    return "Differences of means, without an interval: they rank nothing."
+    return "The table's differences are of means over valid trials, without an interval: alone they rank nothing."
 
 
 def _title(name: str, run: ComparedRun) -> str:

@@ -1,6 +1,9 @@
 """Figures as people read them: unknown is a dash, a lower bound says so."""
 
+from collections.abc import Callable
+
 from swetrials.records.cost import Cost
+from swetrials.records.leaderboard import Estimate
 from swetrials.records.usage import Completeness, UsageReport
 
 UNKNOWN = "-"
@@ -40,6 +43,16 @@ def seconds(value: float | None) -> str:
 def score(value: float | None) -> str:
     """Return a score out of 100 with one decimal."""
     return UNKNOWN if value is None else f"{value:.1f}"
+
+
+def estimate(value: Estimate, form: Callable[[float | None], str]) -> str:
+    """Return a mean with its interval and the tasks it stands on, each figure written by ``form``."""
+    if value.value is None:
+        return UNKNOWN
+    over = f"over {counted(value.tasks, 'task')}"
+    if value.low is None:
+        return f"{form(value.value)} {over}"
+    return f"{form(value.value)} ({value.level * 100:.0f} % interval {form(value.low)} to {form(value.high)}) {over}"
 
 
 def verdict(passed: bool | None) -> str:

@@ -57,6 +57,7 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
     every_score = f"{figures.score(everything.mean_task_score)} over {everything.num_trials}, unscored as 0"
     lines = [
         ("trials", f"{summary.num_tasks} ({_listed(summary.outcomes)})"),
+        ("score, completed trials", figures.estimate(summary.score_estimate, figures.score)),
         ("score, valid trials", valid_score),
         ("score, all trials", every_score),
         ("tests passed", f"{summary.tests_passed} of {summary.tests_run}"),

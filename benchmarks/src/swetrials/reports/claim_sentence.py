@@ -1,0 +1,87 @@
+"""One sentence: what two runs allow to be claimed about each other, what they do not, and what would settle it."""
+
+from swetrials.records.claim import Claim, CostRatio, Settling
+from swetrials.records.leaderboard import LEVEL, Estimate, PairedDifference
+from swetrials.reports.figures import counted
+
+_LEVEL = f"{LEVEL * 100:.0f} % interval"
+
+
+def sentence(claim: Claim, a: str, b: str) -> str:
+    """Return the sentence.
+
+    Args:
+        claim: the figures.
+        a: what to call the first.
+        b: what to call the second.
+    """
+    parts = [_score(claim.score, a, b), f"{a} {_cost(claim.cost, b)}"]
+    if claim.settling is not None:
+        parts.append(_settling(claim.settling))
+    said = "; ".join(parts) + "."
+    return f"Of a rehearsal, and so of no model: {said}" if claim.rehearsal else said
+
+
+def probability(p: float) -> str:
+    """Return a p-value as people read it."""
+    return "p < 0.001" if p < 0.001 else f"p {p:.2g}"
+
+
+def _score(pair: PairedDifference, a: str, b: str) -> str:
+    difference = pair.difference
+    if difference.value is None or difference.low is None or pair.p is None:
+        return (
+            f"Nothing can be claimed about the scores of {a} and {b}, which share "
+            f"{counted(difference.tasks, 'scored task')} where two are the least that an interval takes"
+        )
+    shared = counted(difference.tasks, "shared task")
+    figures = f"{difference.value:+.1f} points ({_LEVEL} {_range(difference, '+.1f')}, {probability(pair.p)}, {shared})"
+    match pair.verdict:
+        case "better":
+            return f"{a} scores higher than {b} on tasks like these: {figures}"
+        case "worse":
+            return f"{a} scores lower than {b} on tasks like these: {figures}"
+        case _ if pair.p <= 1 - LEVEL:
+            return f"{a} and {b} count as equal, their scores being within the tie band that was given: {figures}"
+        case _:
+            return f"It cannot be claimed that {a} and {b} score differently: {figures}"
+
+
+def _cost(cost: CostRatio, b: str) -> str:
+    ratio = cost.ratio
+    if ratio.value is None:
+        return f"cannot be compared with {b} by cost, which is not known for all trials"
+    figures = f"{ratio.value:.2f} times as much as {b}"
+    if ratio.low is None or cost.p is None:
+        return f"cost {figures}, without an interval"
+    told = f"{figures} ({_range(ratio, '.2f')}, {probability(cost.p)})"
+    said = f"costs {told}" if cost.p <= 1 - LEVEL else f"cannot be claimed to cost another amount: {told}"
+    notes = [
+        *(["where a cost is a lower bound"] if cost.lower_bound else []),
+        *(["though the two are not worked out in the same way"] if not cost.same_basis else []),
+    ]
+    return ", ".join([said, *notes])
+
+
+def _settling(settling: Settling) -> str:
+    aim = f"settle it with {settling.power * 100:.0f} % probability"
+    tasks = None if settling.more_tasks is None else f"about {counted(settling.more_tasks, 'more task')} like these"
+    repeats = (
+        None if settling.more_repeats is None else f"about {counted(settling.more_repeats, 'more repeat')} of each task"
+    )
+    enough = " or ".join(way for way in (tasks, repeats) if way)
+    short = [
+        *([] if tasks else [f"{settling.tasks_limit:,} more tasks"]),
+        *([] if repeats or not settling.repeat_noise_known else [f"{settling.repeats_limit} more repeats"]),
+    ]
+    said = [
+        *([f"{enough} would {aim}"] if enough else []),
+        *([f"{' and '.join(short)} would not{'' if enough else f' {aim}'}"] if short else []),
+    ]
+    if not settling.repeat_noise_known:
+        said.append("whether more repeats would cannot be told, since not both runs have any")
+    return f"were that difference the true one, {', and '.join(said)}"
+
+
+def _range(estimate: Estimate, form: str) -> str:
+    return f"{estimate.low:{form}} to {estimate.high:{form}}"
