@@ -127,7 +127,7 @@ def counted_findings(backgrounds: Iterable[TrialBackground]) -> list[FindingCoun
             found.setdefault((finding.severity, finding.code), []).append((finding.message, background.row))
     order = {"error": 0, "warning": 1, "info": 2}
     counts = [
-        FindingCount(code, severity, told[0][0], tuple(dict.fromkeys(row for _, row in told)))
+        FindingCount(code, severity, told[0][0], tuple({row.folder: row for _, row in told}.values()))
         for (severity, code), told in found.items()
     ]
     return sorted(counts, key=lambda count: (order[count.severity], -len(count.rows), count.code))

@@ -1,0 +1,25 @@
+"""Axes that more than one chart has."""
+
+from collections.abc import Sequence
+from math import ceil, floor, log10
+
+import altair as alt
+
+_STEPS = (1.0, 2.0, 5.0)
+_DOLLARS = (
+    "datum.value >= 1 ? format(datum.value, '$,~f') : datum.value >= 0.1 ? format(datum.value, '$.2f') "
+    ": '$' + format(datum.value, '~g')"
+)
+
+
+def dollar_axis(low: float, high: float) -> alt.Axis:
+    """Return a logarithmic axis from ``low`` to ``high`` US dollars, with ticks at 1, 2 and 5 of each decade."""
+    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+    ticks = [tick for decade in decades for step in _STEPS if low <= (tick := step * 10.0**decade) <= high]
+    return alt.Axis(values=ticks, labelExpr=_DOLLARS)
+
+
+def rows_axis(names: Sequence[str], *, named: bool = True) -> alt.Y:
+    """Return an axis with one row for each name, in their order."""
+    axis = alt.Axis(labels=named, ticks=False, domain=False, grid=True, labelPadding=8)
+    return alt.Y("name:N", title=None, sort=list(names), scale=alt.Scale(domain=list(names)), axis=axis)

@@ -1,0 +1,36 @@
+"""Every task by every model."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from swetrials.analysis.task_grid import TaskCell, tasks_by_tier
+from swetrials.records.leaderboard import Leaderboard
+from swetrials.reports.charts.cells import Cell, Grid, grid_chart
+from swetrials.reports.charts.shades import NOTHING, SCORES, ink_on, shade
+from swetrials.reports.tiers import tiers_of
+
+FAILED, PARTLY, UNSCORED, NOT_VALID = "F", "*", "?", "-"
+
+
+def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
+    """Return the scores of each task, tier by tier, tasks that came out best on top, models by their place."""
+    labels = {standing.key: standing.label for standing in board.standings}
+    scores = [cell.score for cell in cells if cell.score is not None]
+    low, high = (min(scores), max(scores)) if scores else (0.0, 100.0)
+    by_task: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_task.setdefault(cell.task, []).append(_cell(cell, labels[cell.candidate], low, high))
+    grids = [
+        Grid(tasks, list(labels.values()), [cell for task in tasks for cell in by_task[task]], tier)
+        for tier, tasks in tasks_by_tier(cells, tiers_of(board)).items()
+    ]
+    return alt.vconcat(*(grid_chart(grid, heads=not number) for number, grid in enumerate(grids)), spacing=10)
+
+
+def _cell(cell: TaskCell, label: str, low: float, high: float) -> Cell:
+    if cell.score is None:
+        text = FAILED if cell.failed else NOT_VALID if cell.not_valid else UNSCORED
+        return Cell(cell.task, label, text, NOTHING, ink_on(NOTHING))
+    fill = shade((cell.score - low) / (high - low) if high > low else 1.0, SCORES)
+    return Cell(cell.task, label, f"{cell.score:.0f}{PARTLY if cell.failed else ''}", fill, ink_on(fill))

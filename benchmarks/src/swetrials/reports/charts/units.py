@@ -1,0 +1,34 @@
+"""What each model's artifacts are worth."""
+
+from swetrials.records.evaluation import UNITS
+from swetrials.records.leaderboard import Leaderboard
+from swetrials.reports.charts.cells import Cell, Grid, grid_chart
+from swetrials.reports.charts.shades import SCORES, ink_on, shade
+from swetrials.reports.charts.style import Layers
+
+UNIT_NAMES = {
+    "github_issue": "issue",
+    "lld": "design",
+    "review": "review",
+    "testing": "test plan",
+    "implementation": "patch",
+}
+_CELL_WIDTH = 74.0
+
+
+def unit_chart(board: Leaderboard) -> Layers:
+    """Return each line's mean score of each artifact."""
+    means = {
+        (standing.label, UNIT_NAMES.get(unit, unit)): estimate.value
+        for standing in board.standings
+        for unit, estimate in standing.units.items()
+        if estimate.value is not None
+    }
+    low, high = min(means.values()), max(means.values())
+    cells = []
+    for (label, unit), mean in means.items():
+        fill = shade((mean - low) / (high - low) if high > low else 1.0, SCORES)
+        cells.append(Cell(label, unit, f"{mean:.0f}", fill, ink_on(fill)))
+    units = [UNIT_NAMES[unit] for unit in UNITS if any(unit in standing.units for standing in board.standings)]
+    labels = [s.label for s in board.standings if s.units]
+    return grid_chart(Grid(labels, units, cells), cell_width=_CELL_WIDTH, upright=False)
