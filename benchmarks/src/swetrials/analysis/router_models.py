@@ -1,16 +1,18 @@
 """From trials to what a router knows of models."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from math import fsum
 from typing import cast
 
 import orjson
 
+from swetrials.analysis.candidates import CandidateTrials, by_candidate
+from swetrials.analysis.mixtures import refuse_mixtures
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.cost import Basis
 from swetrials.records.errors import KnownError
-from swetrials.records.router_models import RouterMeans, RouterModel, RouterModels, RouterProvenance
+from swetrials.records.router_models import RouterFrontier, RouterMeans, RouterModel, RouterModels, RouterProvenance
 from swetrials.store.files import sha256_of
 
 _TIER_ORDER = ("trivial", "low", "medium", "high")
@@ -26,7 +28,7 @@ def router_models(
 ) -> RouterModels:
     """Return what a router knows of the models that were run.
 
-    Figures of another data set, skill or agent would say nothing about the same work, so all trials have to agree in
+    Figures of another dataset, skill or agent would say nothing about the same work, so all trials have to agree in
     the three.
 
     Args:
@@ -36,17 +38,14 @@ def router_models(
         agent: by folder name.
 
     Raises:
-        RouterModelsError: the trials differ in scope, skill or agent, or a model's in provider; rehearsals are among
-            real ones; or none says anything about a model.
+        RouterModelsError: the trials differ in scope, skill or agent, or a model's in provider; or none says anything
+            about a model.
+        MixtureError: the trials may not stand beside each other, such as rehearsals beside real ones.
     """
     chosen = list(rows)
     for flag, wanted in (("scope", scope), ("skill", skill), ("agent", agent)):
         chosen = _choose(chosen, flag, wanted)
-    if len({row.rehearsal for row in chosen}) > 1:
-        raise RouterModelsError(
-            "some trials are of the rehearsal model and some are not, and nothing compares the two; "
-            "choose with --scope, or build from a folder that holds one kind"
-        )
+    refuse_mixtures(chosen)
     valid = [row for row in chosen if row.valid]
     if not valid:
         raise RouterModelsError(
@@ -65,7 +64,7 @@ def router_models(
             sources=tuple(sorted({row.source for row in valid if row.source})),
             trials_sha256=_digest(valid),
         ),
-        models=models_of(valid),
+        models=_with_frontier(models_of(valid), by_candidate(valid)),
     )
 
 
@@ -75,58 +74,79 @@ def models_of(rows: Iterable[TrialRow]) -> tuple[RouterModel, ...]:
     Cheap enough to be done again without one task, which is how a routing is checked on tasks that it has not seen.
 
     Raises:
-        RouterModelsError: a model was run on two providers.
+        RouterModelsError: a model was run on two providers, or by two agents or skills.
     """
-    by_model = _grouped((row for row in rows if row.valid), lambda row: row.model)
-    return tuple(_model(name, trials) for name, trials in sorted(by_model.items()))
+    candidates = by_candidate(row for row in rows if row.valid)
+    seen: dict[str, CandidateTrials] = {}
+    for one in candidates:
+        other = seen.setdefault(one.candidate.model, one)
+        if other is not one:
+            raise RouterModelsError(
+                f"{one.candidate.model} has trials of {other.candidate.key} and of {one.candidate.key}, such as "
+                f"{one.rows[0].folder}, and a router knows one of each model: keep them in trees apart"
+            )
+    return tuple(_model(one) for _, one in sorted(seen.items()))
 
 
-def _model(name: str, rows: Sequence[TrialRow]) -> RouterModel:
-    providers = sorted({row.provider for row in rows})
-    if len(providers) > 1:
-        raise RouterModelsError(
-            f"{name} was run on {' and '.join(providers)}, which have their own costs; "
-            f"move the trials of one of them out of the tree: {rows[0].folder} and others"
-        )
-    bases = {row.cost_basis for row in rows}
-    hostings = {row.hosting for row in rows}
-    by_tier = _grouped(rows, lambda row: row.tier)
+def _model(trials: CandidateTrials) -> RouterModel:
+    bases = {row.cost_basis for row in trials.rows if row.cost_usd is not None}
+    by_tier: dict[str, list[TrialRow]] = {}
+    for row in trials.rows:
+        by_tier.setdefault(row.tier, []).append(row)
     return RouterModel(
-        model=name,
-        provider=providers[0],
-        hosting=hostings.pop() if len(hostings) == 1 else "other",
-        cost_basis=cast(Basis, bases.pop()) if len(bases) == 1 else "mixed",
-        tiers={tier: _means(by_tier[tier]) for tier in sorted(by_tier, key=_tier_rank)},
-        **_means(rows).model_dump(),
+        model=trials.candidate.model,
+        provider=trials.candidate.provider,
+        hosting=trials.hosting,
+        cost_basis=cast(Basis, min(bases, default="none")) if len(bases) < 2 else "mixed",
+        tiers={
+            tier: _means(CandidateTrials(trials.candidate, by_tier[tier])) for tier in sorted(by_tier, key=_tier_rank)
+        },
+        **_means(trials).model_dump(),
     )
 
 
-def _means(rows: Sequence[TrialRow]) -> RouterMeans:
+def _means(trials: CandidateTrials) -> RouterMeans:
     """Return what valid trials of one model come to."""
-    completed = [row for row in rows if row.completed]
-    costs = _mean_over_tasks(completed, lambda row: row.cost_usd)
     return RouterMeans(
-        tasks=len({row.task for row in rows}),
-        trials=len(rows),
-        completed=len(completed),
-        completion=round(len(completed) / len(rows), _DIGITS),
-        mean_score=_mean_over_tasks(completed, lambda row: row.score),
-        mean_score_failures_as_zero=_mean_over_tasks(rows, lambda row: row.score if row.completed else 0.0),
-        mean_cost_usd=None if any(row.cost_usd is None for row in completed) else costs,
-        cost_is_lower_bound=any(row.cost_is_lower_bound for row in completed),
+        tasks=len({row.task for row in trials.rows}),
+        trials=len(trials.rows),
+        completed=len(trials.completed),
+        completion=round(len(trials.completed) / len(trials.rows), _DIGITS),
+        mean_score=_mean_over_tasks(trials.scores),
+        mean_score_failures_as_zero=_mean_over_tasks(trials.scores_failures_as_zero),
+        mean_cost_usd=_mean_over_tasks(trials.known_costs),
+        cost_is_lower_bound=any(row.cost_is_lower_bound for row in trials.completed),
     )
 
 
-def _mean_over_tasks(rows: Iterable[TrialRow], figure: Callable[[TrialRow], float | None]) -> float | None:
-    """Return the mean over tasks of the mean over a task's repeats, of trials that have the figure."""
-    of_task: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        value = figure(row)
-        if value is not None:
-            of_task[row.task].append(value)
-    if not of_task:
+def _mean_over_tasks(values: dict[str, list[float]]) -> float | None:
+    """Return the mean over tasks of the mean over a task's repeats: the leaderboard's, without an interval."""
+    if not values:
         return None
-    return round(fsum(fsum(values) / len(values) for values in of_task.values()) / len(of_task), _DIGITS)
+    return round(fsum(fsum(repeats) / len(repeats) for repeats in values.values()) / len(values), _DIGITS)
+
+
+def _with_frontier(models: Sequence[RouterModel], trials: Sequence[CandidateTrials]) -> tuple[RouterModel, ...]:
+    from swetrials.analysis.frontier import frontier_places  # numpy, which means alone do not need
+
+    combined = frontier_places(trials)
+    of_hosting = {
+        key: place
+        for hosting in {one.hosting for one in trials}
+        for key, place in frontier_places([one for one in trials if one.hosting == hosting]).items()
+    }
+    keys = {one.candidate.model: one.candidate.key for one in trials}
+    return tuple(
+        model.model_copy(
+            update={
+                "frontier": RouterFrontier(
+                    of_hosting=of_hosting[keys[model.model]].on_frontier,
+                    combined=combined[keys[model.model]].on_frontier,
+                )
+            }
+        )
+        for model in models
+    )
 
 
 def _choose(rows: list[TrialRow], flag: str, wanted: str | None) -> list[TrialRow]:
@@ -137,13 +157,6 @@ def _choose(rows: list[TrialRow], flag: str, wanted: str | None) -> list[TrialRo
     if wanted is not None and wanted not in there:
         raise RouterModelsError(f"--{flag} {wanted}: no trial has it; there are: {', '.join(there) or 'none'}")
     return rows if wanted is None else [row for row in rows if getattr(row, flag) == wanted]
-
-
-def _grouped(rows: Iterable[TrialRow], key: Callable[[TrialRow], str]) -> dict[str, list[TrialRow]]:
-    groups: dict[str, list[TrialRow]] = defaultdict(list)
-    for row in rows:
-        groups[key(row)].append(row)
-    return groups
 
 
 def _tier_rank(tier: str) -> tuple[int, str]:
