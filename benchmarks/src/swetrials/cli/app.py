@@ -11,6 +11,7 @@ from swetrials.cli.batch_app import batch_app
 from swetrials.cli.clean_app import clean
 from swetrials.cli.compare_app import compare
 from swetrials.cli.options import with_config_keys
+from swetrials.cli.report_app import report
 from swetrials.cli.results_app import import_
 from swetrials.cli.router_app import router_app
 from swetrials.cli.services_app import collect_app, proxy_app, serve_app
@@ -35,6 +36,7 @@ app.add_typer(batch_app, name="batch")
 app.add_typer(router_app, name="router")
 app.command(epilog="Example: swetrials clean --checkouts --trash --dry-run")(clean)
 app.command(epilog="Example: swetrials compare claude-opus-5 kimi-k3 --tree swe-benchmark-data")(compare)
+app.command(epilog="Example: swetrials report swe-benchmark-data --out report.html --charts charts")(report)
 app.command("import", epilog="Example: swetrials import published-runs.csv --into published-results")(import_)
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]

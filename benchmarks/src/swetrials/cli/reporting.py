@@ -1,0 +1,25 @@
+"""``report``: the page and its charts."""
+
+from pathlib import Path
+
+from swetrials.reports.figures import counted
+from swetrials.reports.page import report, write_report
+
+
+def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -> int:
+    """Write a report of a results tree and say where it is.
+
+    Raises:
+        ResultsTreeError: there is no trial that can be read.
+        LeaderboardError: trials of one scope cannot be set beside each other.
+        ReportError: a file cannot be written.
+    """
+    made = report(tree, page.parent, tie_band=tie_band)
+    write_report(made, page, charts)
+    print(f"{page}: {page.stat().st_size / 1000:,.0f} kB, {counted(len(made.drawings), 'chart')}")
+    if charts is not None:
+        print(f"{charts}: each chart as PNG and SVG")
+    for part in made.parts:
+        for sentence in part.answer:
+            print(f"  {sentence}")
+    return 0

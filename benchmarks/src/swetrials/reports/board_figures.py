@@ -1,0 +1,169 @@
+"""The charts of one leaderboard: which there are, drawn, each with how to read it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from swetrials.analysis.task_grid import TaskCell
+from swetrials.records.leaderboard import Leaderboard
+from swetrials.reports.charts.bars import time_chart, token_chart
+from swetrials.reports.charts.drawing import Drawing, draw
+from swetrials.reports.charts.failures import counted, failure_chart
+from swetrials.reports.charts.frontier import frontier_chart, has_a_place
+from swetrials.reports.charts.intervals import cost_chart, score_chart, tier_chart
+from swetrials.reports.charts.pairs import TIED, pair_chart
+from swetrials.reports.charts.task_map import FAILED, NOT_VALID, PARTLY, UNSCORED, task_map
+from swetrials.reports.charts.units import unit_chart
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawn chart with how to read it."""
+
+    drawing: Drawing
+    caption: str
+
+
+class BoardFigures:
+    """Draws the charts of one leaderboard. Each method returns none where there is nothing to draw."""
+
+    def __init__(self, board: Leaderboard, cells: Sequence[TaskCell], prefix: str) -> None:
+        """Keep what is drawn.
+
+        Args:
+            board: the figures.
+            cells: what each candidate did on each task.
+            prefix: of the charts' names, which are unique on a page.
+        """
+        self._board = board
+        self._cells = cells
+        self._prefix = prefix
+
+    def frontier(self) -> Sequence[Figure]:
+        """Score against cost."""
+        if not any(map(has_a_place, self._board.standings)):
+            return ()
+        left_out = [s.label for s in self._board.standings if not has_a_place(s)]
+        missing = (
+            f" Without a score, or a cost above nothing, and so not here: {', '.join(left_out)}." if left_out else ""
+        )
+        return self._figure(
+            frontier_chart(self._board),
+            "frontier",
+            "Score against cost",
+            "Up is better, left is cheaper. Bars are 95 % intervals. The dashed line joins what nothing beats on both "
+            f"score and cost.{missing}",
+        )
+
+    def scores(self) -> Sequence[Figure]:
+        """Mean scores."""
+        if not self._scored:
+            return ()
+        return self._figure(
+            score_chart(self._board),
+            "scores",
+            "Mean scores",
+            "Bars are 95 % intervals over the choice of tasks. Two whose bars overlap may still differ: the pairs "
+            "below compare them task by task.",
+        )
+
+    def pairs(self) -> Sequence[Figure]:
+        """Every pair."""
+        if not self._board.pairs or not self._scored:
+            return ()
+        return self._figure(
+            pair_chart(self._board),
+            "pairs",
+            "Pair by pair",
+            "In each row, the chance in per cent that its model scores above the column's on tasks like these. Blue: "
+            "the row is better; orange: it is worse; the darker, the more points. Grey with "
+            f"“{TIED}”: tied, for these trials cannot decide it once all pairs are looked at together.",
+        )
+
+    def tiers(self) -> Sequence[Figure]:
+        """Scores by difficulty."""
+        if not self._scored:
+            return ()
+        return self._figure(
+            tier_chart(self._board),
+            "tiers",
+            "Mean scores by difficulty",
+            "Completed trials alone, with 95 % intervals, which are wide where a tier has few tasks.",
+        )
+
+    def tasks(self) -> Sequence[Figure]:
+        """Every task by every model."""
+        if not self._scored:
+            return ()
+        return self._figure(
+            task_map(self._board, self._cells),
+            "tasks",
+            "Task by task",
+            f"Mean score of the completed trials; yellow is high. {FAILED}: none completed; {PARTLY}: some did not; "
+            f"{UNSCORED}: not scored; {NOT_VALID}: failed for another reason than model or agent. In each tier, the "
+            "tasks that came out best are on top.",
+        )
+
+    def units(self) -> Sequence[Figure]:
+        """What the artifacts are worth."""
+        if not any(standing.units for standing in self._board.standings):
+            return ()
+        return self._figure(
+            unit_chart(self._board),
+            "artifacts",
+            "Mean score of each artifact",
+            "Each artifact is worth 0 to 100, and the score of a trial is the mean of the five.",
+        )
+
+    def costs(self) -> Sequence[Figure]:
+        """Mean costs."""
+        if not any(standing.cost_usd.value for standing in self._board.standings):
+            return ()
+        return self._figure(
+            cost_chart(self._board),
+            "costs",
+            "Mean costs",
+            "Cheapest first, with 95 % intervals. Each step is a factor.",
+        )
+
+    def tokens(self) -> Sequence[Figure]:
+        """What the tokens are."""
+        means = [standing.means for standing in self._board.standings]
+        if all(m.fresh_input_tokens.value is None and m.output_tokens.value is None for m in means):
+            return ()
+        return self._figure(
+            token_chart(self._board),
+            "tokens",
+            "Tokens by bucket",
+            "No token is in two buckets. Cache reads are cheap and many, so the right side leaves them out.",
+        )
+
+    def times(self) -> Sequence[Figure]:
+        """Where the time went."""
+        if all(standing.latency_seconds.value is None for standing in self._board.standings):
+            return ()
+        return self._figure(
+            time_chart(self._board),
+            "times",
+            "Where the time went",
+            "Wall time from start to end. It is split where every request was timed.",
+        )
+
+    def failures(self) -> Sequence[Figure]:
+        """What became of trials that did not complete."""
+        if not any(counted(standing) for standing in self._board.standings):
+            return ()
+        return self._figure(
+            failure_chart(self._board),
+            "failures",
+            "Failures by kind",
+            "Trials that did not complete, whoever's account it is on; models without any are left out.",
+        )
+
+    @property
+    def _scored(self) -> bool:
+        return any(standing.score.value is not None for standing in self._board.standings)
+
+    def _figure(self, chart: alt.TopLevelMixin, name: str, title: str, caption: str) -> Sequence[Figure]:
+        return (Figure(draw(chart, f"{self._prefix}{name}", title, caption), caption),)

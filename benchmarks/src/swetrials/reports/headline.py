@@ -1,0 +1,81 @@
+"""The answer in a sentence or two: what scores highest, what cannot be told from it, and which of these costs least."""
+
+from collections.abc import Iterator, Sequence
+
+from swetrials.records.leaderboard import Leaderboard, ModelStanding
+from swetrials.reports import estimates, figures
+
+
+def headline(board: Leaderboard) -> list[str]:
+    """Return what these trials answer, one sentence each; a rehearsal answers nothing about models."""
+    if board.rehearsal:
+        return ["A rehearsal: the model is scripted. These figures show that the harness works and rank nothing."]
+    scored = [standing for standing in board.standings if standing.score.value is not None]
+    if not scored:
+        return [f"{_counted_trials(board)}, and none has a score yet: judge them with `swetrials judge`."]
+    best, tied = scored[0], _tied_with(scored[0], scored[1:], board)
+    return [*_of_best(best, len(scored)), *_of_ties(best, tied, len(scored)), *_of_cheapest(best, tied)]
+
+
+def _of_best(best: ModelStanding, scored: int) -> Iterator[str]:
+    score = _with_interval(best.score.value or 0.0, estimates.interval(best.score, estimates.points), estimates.points)
+    verb = "scores highest" if scored > 1 else "scores"
+    yield f"{best.label} {verb}: {score} of 100, at {_cost(best)}{_completion(best)}."
+
+
+def _of_ties(best: ModelStanding, tied: Sequence[ModelStanding], scored: int) -> Iterator[str]:
+    if tied:
+        names = _listed([f"{one.label} ({estimates.points(one.score.value or 0.0)})" for one in tied])
+        yield f"These trials do not tell it apart from {names}."
+    elif scored > 1:
+        yield "Every other one is behind it by more than the noise of these trials."
+
+
+def _of_cheapest(best: ModelStanding, tied: Sequence[ModelStanding]) -> Iterator[str]:
+    priced = [one for one in (best, *tied) if one.cost_usd.value is not None and not one.cost_is_lower_bound]
+    if not tied or not priced:
+        return
+    cheapest = min(priced, key=lambda one: one.cost_usd.value or 0.0)
+    if cheapest is best:
+        yield "None of those is known to cost less."
+        return
+    saving = _saving(best, cheapest)
+    yield f"The cheapest of them is {cheapest.label}, at {_cost(cheapest)}{saving}{_completion(cheapest)}."
+
+
+def _saving(best: ModelStanding, cheapest: ModelStanding) -> str:
+    dear, cheap = best.cost_usd.value, cheapest.cost_usd.value
+    if not dear or cheap is None or best.cost_is_lower_bound:
+        return ""
+    roughly = "" if best.hosting == cheapest.hosting else ", roughly, as the two costs stand on different bases"
+    return f" ({1 - cheap / dear:.0%} less{roughly})"
+
+
+def _tied_with(best: ModelStanding, others: Sequence[ModelStanding], board: Leaderboard) -> list[ModelStanding]:
+    return [one for one in others if board.between(best.key, one.key).verdict in {"tied", "unknown"}]
+
+
+def _cost(standing: ModelStanding) -> str:
+    found = estimates.cost(standing)
+    if standing.cost_usd.value is None:
+        return "an unknown cost"
+    note = f" ({found.note})" if standing.cost_usd.low is not None and standing.cost_usd.value else ""
+    return f"{found.text}{note} a trial"
+
+
+def _completion(standing: ModelStanding) -> str:
+    if standing.completed == standing.valid:
+        return ""
+    return f"; it completed {standing.completed} of {standing.valid} trials, and the mean is over these"
+
+
+def _with_interval(value: float, interval: str, form: estimates.Format) -> str:
+    return f"{form(value)} ({interval})" if interval else form(value)
+
+
+def _counted_trials(board: Leaderboard) -> str:
+    return figures.counted(sum(standing.trials for standing in board.standings), "trial")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,148 @@
+"""What the page says of one leaderboard, section by section."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from swetrials.analysis.task_grid import TaskCell, task_cells
+from swetrials.analysis.trial_background import TrialBackground
+from swetrials.records.leaderboard import Leaderboard
+from swetrials.reports import evidence_tables, standing_tables
+from swetrials.reports.board_figures import BoardFigures, Figure
+from swetrials.reports.evidence_tables import Link
+from swetrials.reports.headline import headline
+from swetrials.reports.tables import Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it."""
+
+    name: str
+    """Of its anchor, unique within a board."""
+
+    title: str
+    paragraphs: Sequence[str] = ()
+    points: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    folded: Sequence[tuple[str, Table]] = field(default=())
+    """Tables that open on a click, by what they hold; on paper they are open."""
+
+
+@dataclass(frozen=True)
+class BoardTrials:
+    """A leaderboard with the trials that it stands on."""
+
+    board: Leaderboard
+    backgrounds: Sequence[TrialBackground]
+
+
+def sections(trials: BoardTrials, link: Link, prefix: str) -> list[Section]:
+    """Return everything that is to be said of a leaderboard. A rehearsal is described, and ranked in nothing.
+
+    Args:
+        trials: the leaderboard and its trials.
+        link: from a trial's folder to where it is, seen from the page.
+        prefix: of the charts' names.
+    """
+    board = _unranked(trials.board) if trials.board.rehearsal else trials.board
+    rows = [background.row for background in trials.backgrounds]
+    cells = task_cells(rows)
+    drawn = BoardFigures(board, cells, prefix)
+    ranking = [] if board.rehearsal else list(_ranking(board, drawn))
+    return [
+        Section("answer", "The answer", paragraphs=headline(board)),
+        *ranking,
+        *([_rehearsed(board)] if board.rehearsal else []),
+        Section("tasks", "Task by task", figures=drawn.tasks()),
+        Section(
+            "artifacts",
+            "Artifacts",
+            figures=drawn.units(),
+            folded=(("Figures with intervals", standing_tables.unit_table(board)),),
+        ),
+        Section(
+            "cost",
+            "Cost and tokens",
+            figures=(*(() if board.rehearsal else drawn.costs()), *drawn.tokens()),
+            tables=(standing_tables.token_table(board, rows),),
+        ),
+        Section("time", "Time", figures=drawn.times(), tables=(standing_tables.time_table(board, trials.backgrounds),)),
+        *_evidence(trials, board, drawn, link),
+        Section("trials", "Every trial", paragraphs=(_TRACES,), folded=list(_by_task(board, cells, link))),
+    ]
+
+
+_TRACES = (
+    "Each figure above comes from these trials. A name leads to the trial's folder, with its record (metrics.json), "
+    "its scores (eval.json), the artifacts and the streams: MODEL/AGENT/SKILL/SCOPE/TASK, with --rN for repeat N."
+)
+
+
+def _ranking(board: Leaderboard, drawn: BoardFigures) -> Iterator[Section]:
+    yield Section("frontier", "Score against cost", figures=drawn.frontier())
+    repeats = standing_tables.reliability_table(board)
+    yield Section(
+        "leaderboard",
+        "Leaderboard",
+        paragraphs=(_DENOMINATORS,),
+        figures=drawn.scores(),
+        tables=(standing_tables.standing_table(board), *([repeats] if repeats else [])),
+    )
+    if board.pairs:
+        pairs = (f"All {len(board.pairs)} pairs in figures", standing_tables.pair_table(board))
+        yield Section("pairs", "Pair by pair", figures=drawn.pairs(), folded=(pairs,))
+    tiers = ("Scores, completion and costs in figures", standing_tables.tier_table(board))
+    yield Section("tiers", "By difficulty", figures=drawn.tiers(), folded=(tiers,))
+
+
+_DENOMINATORS = (
+    "Score, cost and time are means over tasks of completed trials, with 95 % intervals in small letters. A trial that "
+    "model or agent failed is outside these means and inside the completion; the second score counts it 0. One that "
+    "failed for another reason says nothing about the model: it is 0 in the third score alone."
+)
+
+
+def _rehearsed(board: Leaderboard) -> Section:
+    note = "In alphabetical order. The scripted model's scores and costs say nothing about any real one."
+    return Section("leaderboard", "What was rehearsed", (note,), tables=(standing_tables.standing_table(board),))
+
+
+def _evidence(trials: BoardTrials, board: Leaderboard, drawn: BoardFigures, link: Link) -> Iterator[Section]:
+    rows = [background.row for background in trials.backgrounds]
+    failed = evidence_tables.failure_table(board, rows, link)
+    yield Section(
+        "failures",
+        "Failures",
+        paragraphs=() if failed.rows else ("Every trial completed.",),
+        figures=drawn.failures(),
+        folded=((f"The {len(failed.rows)} trials", failed),) if failed.rows else (),
+    )
+    findings = evidence_tables.finding_table(trials.backgrounds, link)
+    yield Section(
+        "caveats",
+        "Caveats and findings",
+        points=board.caveats,
+        paragraphs=() if findings else ("No record has a finding.",),
+        tables=(findings,) if findings else (),
+    )
+    yield Section(
+        "judge",
+        "The judge",
+        paragraphs=("A judge that read no file of the repository scored from the artifacts alone.",),
+        tables=(evidence_tables.judge_table(board, rows),),
+    )
+    yield Section("provenance", "Provenance", tables=(evidence_tables.provenance_table(board, trials.backgrounds),))
+
+
+def _by_task(board: Leaderboard, cells: Sequence[TaskCell], link: Link) -> Iterator[tuple[str, Table]]:
+    by_task: dict[str, list[TaskCell]] = {}
+    for cell in cells:
+        by_task.setdefault(cell.task, []).append(cell)
+    for task, of_task in sorted(by_task.items()):
+        trials = sum(len(cell.trials) for cell in of_task)
+        yield f"{task} ({of_task[0].tier}, {trials})", evidence_tables.task_table(board, of_task, link)
+
+
+def _unranked(board: Leaderboard) -> Leaderboard:
+    return board.model_copy(update={"standings": tuple(sorted(board.standings, key=lambda s: s.label))})

@@ -1,0 +1,174 @@
+"""The tables whose lines are those of the leaderboard."""
+
+from collections.abc import Sequence
+
+from swetrials.analysis.candidates import by_candidate
+from swetrials.analysis.trial_background import TrialBackground, mean_queue_seconds
+from swetrials.analysis.trial_row import TrialRow
+from swetrials.records.evaluation import UNITS
+from swetrials.records.leaderboard import Estimate, FrontierPlace, Leaderboard, ModelStanding, Reliability
+from swetrials.reports import estimates, figures
+from swetrials.reports.estimates import cell
+from swetrials.reports.charts.hosting import HOSTINGS
+from swetrials.reports.charts.units import UNIT_NAMES
+from swetrials.reports.tables import Cell, Table, table
+from swetrials.reports.tiers import tiers_of
+
+
+def standing_table(board: Leaderboard) -> Table:
+    """Return the leaderboard: both denominators, completion, cost, time, and the place on the frontiers."""
+    columns = (
+        "model", "score", "failures as 0", "all trials, unscored as 0", "completed", "tests passed", "cost a trial",
+        "cost from", "time a trial", "on the frontier", "on that of its cost basis",
+    )  # fmt: skip
+    rows = [
+        (
+            Cell(s.label, _who(s)),
+            cell(s.score, estimates.points),
+            cell(s.score_failures_as_zero, estimates.points),
+            cell(s.score_all_trials, estimates.points),
+            Cell(f"{s.completed} of {s.valid}", _not_valid(s)),
+            cell(s.tests_passed, estimates.share),
+            estimates.cost(s),
+            HOSTINGS[s.hosting] if s.cost_usd.value is not None else figures.UNKNOWN,
+            cell(s.latency_seconds, figures.seconds),
+            _frontier(s.frontier_combined),
+            _frontier(s.frontier_of_hosting),
+        )
+        for s in board.standings
+    ]
+    return table(columns, rows, words=("cost from",))
+
+
+def reliability_table(board: Leaderboard) -> Table | None:
+    """Return what repeats say; ``None``: nothing was repeated."""
+    rows = [
+        (s.label, what, str(found.tasks), cell(found.flip_rate, estimates.share), _pass_k(found))
+        for s in board.standings
+        for what, found in (("completed", s.completion_reliability), ("tests passed", s.tests_reliability))
+        if found is not None
+    ]
+    columns = ("model", "what counts", "tasks repeated", "two repeats differ", "all of k repeats succeed")
+    return table(columns, rows, words=("what counts", "all of k repeats succeed")) if rows else None
+
+
+def pair_table(board: Leaderboard) -> Table:
+    """Return every pair: difference, interval, adjusted p, chance, and what may be said."""
+    columns = ("pair", "difference", "failures as 0", "shared tasks", "p (Holm)", "first is better", "verdict")
+    rows = [
+        (
+            f"{board.standing(pair.a).label} against {board.standing(pair.b).label}",
+            cell(pair.difference, estimates.signed_points),
+            cell(pair.difference_failures_as_zero, estimates.signed_points),
+            str(pair.difference.tasks),
+            figures.UNKNOWN if pair.p_holm is None else f"{pair.p_holm:.3f}",
+            estimates.chance(pair.probability_a_better),
+            pair.verdict,
+        )
+        for pair in board.pairs
+    ]
+    return table(columns, rows, words=("verdict",))
+
+
+def tier_table(board: Leaderboard) -> Table:
+    """Return score, completion and cost in each tier."""
+    tiers = tiers_of(board)
+    columns = ("model", *(f"{tier}: {what}" for tier in tiers for what in ("score", "completed", "cost")))
+    rows = []
+    for standing in board.standings:
+        cells = [Cell(standing.label)]
+        for tier in tiers:
+            of_tier = standing.tiers.get(tier)
+            if of_tier is None:
+                cells += [Cell(figures.UNKNOWN)] * 3
+                continue
+            completed = f"{of_tier.completed} of {of_tier.valid}"
+            cost = cell(of_tier.cost_usd, estimates.dollars, "unknown")
+            cells += [cell(of_tier.score, estimates.points), Cell(completed), cost]
+        rows.append(cells)
+    return table(columns, rows)
+
+
+def unit_table(board: Leaderboard) -> Table:
+    """Return the mean score of each artifact."""
+    units = [unit for unit in UNITS if any(unit in standing.units for standing in board.standings)]
+    rows: list[Sequence[Cell | str]] = [
+        (s.label, *(cell(s.units.get(unit, Estimate()), estimates.points) for unit in units)) for s in board.standings
+    ]
+    return table(("model", *(UNIT_NAMES[unit] for unit in units)), rows)
+
+
+def token_table(board: Leaderboard, rows: Sequence[TrialRow]) -> Table:
+    """Return the mean tokens of a completed trial by bucket, turns, and what all trials cost together."""
+    totals = {trials.candidate.key: _total_cost(trials.rows) for trials in by_candidate(rows)}
+    columns = (
+        "model", "turns", "fresh input", "cache read", "cache write", "output", "cost a trial", "all trials together",
+    )  # fmt: skip
+    return table(
+        columns,
+        [
+            (
+                s.label,
+                cell(s.means.num_turns, estimates.count),
+                cell(s.means.fresh_input_tokens, estimates.count),
+                cell(s.means.cache_read_tokens, estimates.count),
+                cell(s.means.cache_write_tokens, estimates.count),
+                cell(s.means.output_tokens, estimates.count),
+                estimates.cost(s),
+                totals[s.key],
+            )
+            for s in board.standings
+        ],
+    )
+
+
+def time_table(board: Leaderboard, backgrounds: Sequence[TrialBackground]) -> Table:
+    """Return where the time of a completed trial went."""
+    queues = {
+        trials.candidate.key: mean_queue_seconds(b for b in backgrounds if b.row.folder in folders)
+        for trials in by_candidate([b.row for b in backgrounds])
+        if (folders := {row.folder for row in trials.rows})
+    }
+    rows = [
+        (
+            s.label,
+            cell(s.latency_seconds, figures.seconds),
+            cell(s.means.api_seconds, figures.seconds),
+            cell(s.means.waiting_seconds, figures.seconds),
+            figures.seconds(queues[s.key]),
+        )
+        for s in board.standings
+    ]
+    return table(("model", "wall", "model (API)", "waiting to retry", "queue, before the start"), rows)
+
+
+def _who(standing: ModelStanding) -> str:
+    return " · ".join((standing.agent, standing.skill, standing.provider))
+
+
+def _not_valid(standing: ModelStanding) -> str:
+    invalid = standing.trials - standing.valid
+    return f"{invalid} more not valid" if invalid else ""
+
+
+def _frontier(place: FrontierPlace) -> Cell:
+    if place.on_frontier is None:
+        return Cell(figures.UNKNOWN)
+    note = "" if place.probability is None else f"chance {estimates.chance(place.probability)}"
+    return Cell("yes" if place.on_frontier else "no", note)
+
+
+def _pass_k(found: Reliability) -> str:
+    return ", ".join(
+        f"k={one.k}: {estimates.share(one.probability.value)}"
+        for one in found.pass_k
+        if one.probability.value is not None
+    )
+
+
+def _total_cost(rows: Sequence[TrialRow]) -> str:
+    known = [row.cost_usd for row in rows if row.cost_usd is not None]
+    if not known:
+        return "unknown"
+    bound = len(known) < len(rows) or any(row.cost_is_lower_bound for row in rows)
+    return f"{'at least ' if bound else ''}{estimates.dollars(sum(known))}"
