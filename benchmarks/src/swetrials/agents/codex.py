@@ -27,13 +27,18 @@ from swetrials.agents.packages import PACKAGES
 from swetrials.agents.skill_prompt import prompt_with_skill
 from swetrials.agents.user_settings import read_settings
 from swetrials.agents.window import Window
+from swetrials.records.config import RunnerConfig
 from swetrials.wire.route import Dialect
 
 _PROFILE = "trial"
 # The layer of configuration that ranks above a user's extra settings.
 
-_SANDBOXES = {"plan": "read-only", "bypassPermissions": "danger-full-access"}
+_READ_ONLY = "read-only"
+_SANDBOXES = {"plan": _READ_ONLY, "bypassPermissions": "danger-full-access"}
 _USUAL_SANDBOX = "workspace-write"
+
+_WRITERS = {"Bash", "Edit", "Write"}
+# The tools by which other agents can change a file; Codex does all of it by its shell.
 
 _SILENCE_MS = 600_000
 # As long as Claude Code waits for one API request.
@@ -72,8 +77,9 @@ class Codex:
 
         The permission mode chooses Codex's sandbox: ``plan`` is ``read-only``, ``bypassPermissions`` is
         ``danger-full-access``, any other is ``workspace-write`` with the artifacts' folder and the network added,
-        which the commands of every other agent have as well. The list of allowed tools changes nothing but the web
-        search, the only tool that Codex lets a configuration take away and give.
+        which the commands of every other agent have as well. The web search is the only tool that Codex lets a
+        configuration take away and give; where the allowed tools have none that could write, the sandbox is
+        ``read-only`` too.
         """
         place = job.home / ".codex"
         prompt = job.home / "prompt.txt"
@@ -83,12 +89,18 @@ class Codex:
         argv = exec_argv(
             binary,
             model=job.route.model,
-            sandbox=_SANDBOXES.get(job.config.permission_mode, _USUAL_SANDBOX),
+            sandbox=_sandbox(job.config),
             profile=_PROFILE,
         )
         # It refuses to start without a key, also where the endpoint wants none.
         key = job.route.api_key.get_secret_value() or "none"
         return Launch(argv, {"CODEX_HOME": str(place), KEY_VARIABLE: key}, files, stdin=prompt)
+
+
+def _sandbox(config: RunnerConfig) -> str:
+    if not _WRITERS.intersection(config.allowed_tools):
+        return _READ_ONLY
+    return _SANDBOXES.get(config.permission_mode, _USUAL_SANDBOX)
 
 
 def _config(job: Job) -> str:

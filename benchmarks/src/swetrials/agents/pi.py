@@ -31,6 +31,9 @@ from swetrials.wire.route import Dialect
 _TOOLS = {"Bash": "bash", "Edit": "edit", "Read": "read", "Write": "write"}
 # Its default tools by the names that the configuration gives them.
 
+_WITHOUT_A_SHELL = {"Glob": "find", "Grep": "grep", "Read": "ls"}
+# What it has besides, and gives nobody who has the shell.
+
 _RETRY_BASE_MS = 500
 # It doubles the wait at each attempt, without an upper limit: ten attempts come to nine minutes.
 
@@ -74,7 +77,9 @@ class Pi:
 
 
 def _argv(binary: Path, job: Job) -> tuple[str, ...]:
-    tools = [own for name, own in _TOOLS.items() if name in job.config.allowed_tools]
+    allowed = job.config.allowed_tools
+    offered = [*_TOOLS.items(), *(() if "Bash" in allowed else _WITHOUT_A_SHELL.items())]
+    tools = [own for name, own in offered if name in allowed]
     argv = [str(binary), "--provider", provider_name(job), "--model", model_name(job), "--mode", "json", "--no-session"]
     argv += ["--no-extensions", "--tools", ",".join(tools)] if tools else ["--no-extensions", "--no-tools"]
     prompt = prompt_with_skill(job)

@@ -23,16 +23,17 @@ def with_judgments(record: JudgedInputs, judgments: Sequence[Judgment], order: I
     for judgment in judgments:
         by_task.setdefault(judgment.task, []).append(judgment)
     tasks = [task for task in dict.fromkeys((*order, *by_task)) if task in by_task]
-    times = [judgment.seconds for judgment in judgments if judgment.seconds is not None]
+    # One that the agent was never started for has no tokens and no cost, which is not to say that they are unknown.
+    ran = [judgment for judgment in judgments if judgment.seconds is not None]
     return record.model_copy(
         update={
             "judgments": tuple(judgments),
             "tasks": tuple(consolidated(task, by_task[task]) for task in tasks),
             "judged": len(judgments),
             "failed": sum(judgment.inputs is None for judgment in judgments),
-            "seconds": round(sum(times), 3) if times else None,
-            "usage": reduce(UsageReport.__add__, (j.usage for j in judgments)) if judgments else UsageReport(),
-            "cost": reduce(Cost.__add__, (j.cost for j in judgments)) if judgments else Cost(),
+            "seconds": round(sum(judgment.seconds or 0.0 for judgment in ran), 3) if ran else None,
+            "usage": reduce(UsageReport.__add__, (judgment.usage for judgment in ran)) if ran else UsageReport(),
+            "cost": reduce(Cost.__add__, (judgment.cost for judgment in ran)) if ran else Cost(),
         }
     )
 

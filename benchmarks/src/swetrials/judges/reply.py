@@ -56,7 +56,7 @@ def parse_reply(text: str, task_id: str, units: tuple[str, ...]) -> Reply:
             one that was not is there, or points are not whole numbers from 0 to 25.
     """
     try:
-        reply = _Reply.model_validate(_json_object(text))
+        reply = _Reply.model_validate(json_object(text))
     except ValidationError as error:
         raise ReplyError("; ".join(_complaint(problem["loc"], problem["msg"]) for problem in error.errors())) from None
     if reply.task != task_id:
@@ -74,7 +74,12 @@ def parse_reply(text: str, task_id: str, units: tuple[str, ...]) -> Reply:
     return Reply(scores=scores, verdict=reply.verdict, corrections=corrections)
 
 
-def _json_object(text: str) -> dict[str, object]:
+def json_object(text: str) -> dict[str, object]:
+    """Return the JSON object that a text is, holds in a fenced block, or holds among other words.
+
+    Raises:
+        ReplyError: there is none.
+    """
     for candidate in (text, *_FENCED.findall(text), text[text.find("{") : text.rfind("}") + 1]):
         try:
             value = json.loads(candidate)

@@ -104,7 +104,7 @@ async def run_plan(
         expected = forecast(bench, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
         about = (on_disk, budget_check(bench, expected))
-        await _preflight(bench, hosting, options, viewer, about, more_checks)
+        await preflight(bench, hosting, options, viewer, about, more_checks)
         if in_the_way := sum(s.stale for s in to_run):
             viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
         viewer.expect(len(to_run))
@@ -120,14 +120,27 @@ async def run_plan(
     )
 
 
-async def _preflight(
+async def preflight(
     bench: Workbench,
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
     about: Sequence[Check],
-    more_checks: Callable[[], Awaitable[Sequence[Check]]] | None,
+    more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
 ) -> None:
+    """Check everything that a planned run of agents needs, and show each check as it is made.
+
+    Args:
+        bench: the planned run.
+        hosting: its provider at work.
+        options: what the person decided for this invocation.
+        viewer: who is watching.
+        about: what has been found out about the results and the budget.
+        more_checks: what else has to hold before anything is spent; not asked when something failed.
+
+    Raises:
+        PreflightError: a check failed; nothing was spent.
+    """
     failed = False
 
     def show(check: Check) -> None:

@@ -53,7 +53,7 @@ class Judgment(Record):
     commit: str | None = Field(None, description="what was looked at; None: there was no checkout")
     prompt_sha256: str = Field(description="of what the agent was told of the task, with the places left open")
     started_at: str
-    seconds: float | None = Field(None, ge=0, description="wall time of the agent")
+    seconds: float | None = Field(None, ge=0, description="wall time of the agent; None: it was never started")
     num_turns: int | None = None
     usage: UsageReport = UsageReport()
     cost: Cost = Cost()
@@ -96,7 +96,7 @@ class JudgedInputs(Record):
     provider: str
     aws_region: str | None = None
     skill: str
-    skill_sha256: str
+    skill_sha256: str = Field(description="of its first step, which is all that the agent was given")
     allowed_tools: tuple[str, ...]
     permission_mode: str
     sandbox: str

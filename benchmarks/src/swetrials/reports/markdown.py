@@ -23,7 +23,7 @@ def summary_markdown(summary: RunSummary) -> str:
         "",
     ]
     notes = [
-        f"- `{_one_line(task.folder)}`: {_one_line(note).replace('<', '&lt;')}"
+        f"- `{one_line(task.folder)}`: {one_line(note).replace('<', '&lt;')}"
         for task in summary.tasks
         for note in _notes(task.score_reason, task.findings)
     ]
@@ -43,9 +43,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _line(cells: Sequence[str]) -> str:
     # A pipe or a line break inside a cell would break the table; so would a backslash that unmasks a pipe.
-    masked = (_one_line(cell).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
+    masked = (one_line(cell).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
     return "| " + " | ".join(masked) + " |"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return a text without line breaks."""
     return " ".join(text.split())

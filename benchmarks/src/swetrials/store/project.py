@@ -37,6 +37,11 @@ class Project:
         return self.root / "dataset"
 
     @property
+    def docs(self) -> Path:
+        """The pages and figures that come with the project, at the root of the repository."""
+        return self.root.parent / "docs"
+
+    @property
     def skills(self) -> Path:
         """The skills that come with the project, one folder each, at the root of the repository."""
         return self.root.parent / ".claude" / "skills"

@@ -154,8 +154,8 @@ def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...
         f"repo: {repository_name(task.repo)}",
         f"ref: {task.ref}",
         f"complexity: {task.complexity}",
-        f"checkout: {_quoted(checkout)}",
-        f"artifacts_dir: {_quoted(artifacts)}",
+        f"checkout: {quoted(checkout)}",
+        f"artifacts_dir: {quoted(artifacts)}",
     ]
     if only:
         lines.append(f"only: {', '.join(only)}")
@@ -167,7 +167,7 @@ def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...
     return "\n\n".join(sections)
 
 
-def _quoted(path: Path) -> str:
+def quoted(path: Path) -> str:
     """Return a path as one word: whoever reads the prompt must not take a path with a space for its first half."""
     text = str(path)
     if re.fullmatch(r"[\w/.+@=-]+", text):

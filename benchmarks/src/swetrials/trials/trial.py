@@ -56,7 +56,7 @@ async def run_trial(
         observe(Progress(trial, "checkout"))
         await _attempts(ledger, observe)
     except (GitError, LaunchError, ProviderError, OSError) as error:
-        ledger.failure = _environment_failure(error)
+        ledger.failure = environment_failure(error)
     except anyio.get_cancelled_exc_class():
         _finish(ledger, observe)
         raise
@@ -109,7 +109,7 @@ async def _attempts(ledger: Ledger, observe: Observer) -> None:
         order = replace(following, queued_seconds=await crew.backoff.over())
 
 
-def _environment_failure(error: Exception) -> Outcome:
+def environment_failure(error: Exception) -> Outcome:
     detail = str(error)
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return Outcome.of(OutcomeKind.DISK_FULL, detail)
@@ -126,7 +126,7 @@ def _finish(ledger: Ledger, observe: Observer) -> Metrics:
         metrics = _written(ledger, ended)
     except OSError as error:
         # Nothing more can be kept, but the other trials go on, and the caller hears of this one.
-        ledger.failure = _environment_failure(error)
+        ledger.failure = environment_failure(error)
         metrics = record_of(ledger, ended)
         with suppress(OSError):
             write_record(ledger.trial.folder.metrics_file, metrics)

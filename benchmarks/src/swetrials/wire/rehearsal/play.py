@@ -69,7 +69,7 @@ def _fill_action(action: Action, opening: str) -> Action:
     def place(path: str) -> str:
         return posixpath.join(directory, fill(path, opening))
 
-    write, edit, shell, tool = action.write, action.edit, action.shell, action.tool
+    read, write, edit, shell, tool = action.read, action.write, action.edit, action.shell, action.tool
     if write is not None:
         write = write.model_copy(update={"path": place(write.path), "content": fill(write.content, opening)})
     if edit is not None:
@@ -78,4 +78,10 @@ def _fill_action(action: Action, opening: str) -> Action:
     if tool is not None:
         filled = {name: fill(v, opening) if isinstance(v, str) else v for name, v in tool.arguments.items()}
         tool = tool.model_copy(update={"arguments": filled})
-    return Action(write=write, edit=edit, shell=None if shell is None else fill(shell, opening), tool=tool)
+    return Action(
+        read=None if read is None else place(read),
+        write=write,
+        edit=edit,
+        shell=None if shell is None else fill(shell, opening),
+        tool=tool,
+    )

@@ -62,8 +62,9 @@ class CallTool(Record):
 
 
 class Action(Record):
-    """One thing to do with a tool: exactly one of ``write``, ``edit``, ``shell`` and ``tool``."""
+    """One thing to do with a tool: exactly one of ``read``, ``write``, ``edit``, ``shell`` and ``tool``."""
 
+    read: str | None = Field(None, min_length=1, description="a file's path, as for write")
     write: WriteFile | None = None
     edit: EditFile | None = None
     shell: str | None = Field(None, min_length=1, description="a command for the agent's shell")
@@ -71,8 +72,8 @@ class Action(Record):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        if sum(thing is not None for thing in (self.write, self.edit, self.shell, self.tool)) != 1:
-            raise ValueError("an action is exactly one of write, edit, shell and tool")
+        if sum(thing is not None for thing in (self.read, self.write, self.edit, self.shell, self.tool)) != 1:
+            raise ValueError("an action is exactly one of read, write, edit, shell and tool")
         return self
 
 
@@ -80,6 +81,7 @@ class Step(Record):
     """One response of the model: something said, one tool call or several, or both."""
 
     say: str = ""
+    read: str | None = Field(None, min_length=1, description="a file's path, as for write")
     write: WriteFile | None = None
     edit: EditFile | None = None
     shell: str | None = Field(None, min_length=1, description="a command for the agent's shell")
@@ -88,19 +90,23 @@ class Step(Record):
 
     @model_validator(mode="after")
     def _is_one_response(self) -> Self:
-        tools = sum(thing is not None for thing in (self.write, self.edit, self.shell, self.tool)) + bool(self.all)
+        tools = sum(thing is not None for thing in self._things) + bool(self.all)
         if tools > 1:
-            raise ValueError("a step has one of write, edit, shell, tool and all; put several calls under all")
+            raise ValueError("a step has one of read, write, edit, shell, tool and all; put several calls under all")
         if not tools and not self.say:
-            raise ValueError("a step needs at least one of say, write, edit, shell, tool and all")
+            raise ValueError("a step needs at least one of say, read, write, edit, shell, tool and all")
         return self
+
+    @property
+    def _things(self) -> tuple[object, ...]:
+        return self.read, self.write, self.edit, self.shell, self.tool
 
     @property
     def actions(self) -> tuple[Action, ...]:
         """What the response does with tools, in order."""
-        if self.write is None and self.edit is None and self.shell is None and self.tool is None:
+        if all(thing is None for thing in self._things):
             return self.all
-        return (Action(write=self.write, edit=self.edit, shell=self.shell, tool=self.tool),)
+        return (Action(read=self.read, write=self.write, edit=self.edit, shell=self.shell, tool=self.tool),)
 
 
 class Script(Record):

@@ -42,6 +42,8 @@ def calls(action: Action, tools: Sequence[Tool]) -> list[Call]:
     Raises:
         NoTool: the agent offers neither.
     """
+    if action.read is not None:
+        return _read(action.read, tools) or [_shell(f"cat {shlex.quote(action.read)}", tools)]
     if action.write is not None:
         return _write(action.write, tools)
     if action.edit is not None:

@@ -1,0 +1,101 @@
+"""``router inputs``: from flags to a file of judgments, its page, and an exit code."""
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from swetrials.cli.interrupting import run_async
+from swetrials.cli.progress import ConsoleViewer
+from swetrials.cli.rendering import console_for_output
+from swetrials.pipeline.benchmark import RunOptions
+from swetrials.pipeline.router_inputs import SETTLED, judge_inputs, lay_out_judging
+from swetrials.pipeline.workbench import UsageError, Workbench, clear_up
+from swetrials.records.judged_inputs import JudgedInputs
+from swetrials.reports import figures
+from swetrials.reports.judged_inputs import judged_inputs_markdown
+from swetrials.reports.trace import trace_line
+from swetrials.store.documents import load_config
+from swetrials.store.files import read_record, write_atomically
+
+_METRICS = "metrics"
+
+
+def judge(
+    path: Path | None,
+    flags: Mapping[str, object],
+    options: RunOptions,
+    out_json: Path | None,
+    out_md: Path | None,
+    *,
+    stream: bool,
+) -> int:
+    """Make the judgments that are missing, and the page on all of them.
+
+    Raises:
+        UsageError: a flag is given that every judgment settles by itself.
+    """
+    if settled := [f"--{name.replace('_', '-')}" for name in SETTLED if name in flags]:
+        raise UsageError(f"{', '.join(settled)}: every judgment settles this by itself; leave it out")
+    bench = lay_out_judging(load_config(path, os.environ, flags))
+    file = out_json or bench.project.docs / _METRICS / f"swe-router-judged-inputs-{bench.agent.name}.json"
+    page = out_md or _page_of(file)
+    console = console_for_output()
+
+    async def go() -> JudgedInputs:
+        with _viewer(console, bench, stream=stream) as viewer:
+            async with bench.provider.open(bench.config) as hosting:
+                return await judge_inputs(bench, file, hosting, options, viewer)
+
+    try:
+        record = run_async(go)
+    except KeyboardInterrupt:
+        if file.exists():
+            render(file, page)
+        raise
+    write_atomically(page, judged_inputs_markdown(record))
+    return _told(console, record, (file, page))
+
+
+def render(file: Path, out_md: Path | None) -> int:
+    """Make the page on a file of judgments again, from nothing but the file."""
+    page = out_md or _page_of(file)
+    write_atomically(page, judged_inputs_markdown(read_record(file, JudgedInputs)))
+    print(f"written to {page}")
+    return 0
+
+
+def _page_of(file: Path) -> Path:
+    """Return where the page on a file goes: beside it, or above a folder of metrics, among the other pages."""
+    folder = file.absolute().parent
+    return (folder.parent if folder.name == _METRICS else folder) / f"{file.stem}.md"
+
+
+def _viewer(console: Console, bench: Workbench, *, stream: bool) -> ConsoleViewer:
+    viewer = ConsoleViewer(console, partial(trace_line, redacted=bench.redactor.text) if stream else None)
+    clear_up(bench.work_root, viewer.say)
+    config = bench.config
+    label = " · REHEARSAL (scripted model, free)" if config.provider == "rehearsal" else ""
+    viewer.say(
+        f"{config.model} by {config.provider} · {bench.agent.folder} · {config.skill}, first step · "
+        f"{bench.plan.dataset.dataset.name}: {figures.counted(len(bench.plan.trials), 'judgment')}{label}"
+    )
+    return viewer
+
+
+def _told(console: Console, record: JudgedInputs, written: tuple[Path, Path]) -> int:
+    say = partial(console.print, soft_wrap=True)
+    for judgment in record.judgments:
+        if judgment.inputs is None:
+            say(Text(f"failed: {judgment.task} (repeat {judgment.repeat}): {judgment.failure}", style="red"))
+    without = [row.task for row in record.tasks if row.floor is None]
+    if without:
+        say(Text(f"no judgment counts for: {', '.join(without)}", style="red"))
+    if record.ended_at is None:
+        say(Text("not everything is judged; the same command goes on with what is missing", style="red"))
+    say(f"{figures.counted(record.judged, 'judgment')}, {record.failed} failed, cost {figures.dollars(record.cost)}")
+    say(f"written to {written[0]} and {written[1]}")
+    return 1 if without or record.ended_at is None else 0
