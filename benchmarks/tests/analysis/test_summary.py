@@ -16,6 +16,7 @@ from swetrials.records.limits import Limits
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
+from swetrials.reports.summary_table import totals
 from swetrials.store.files import RecordError, write_record
 
 K = OutcomeKind
@@ -68,6 +69,23 @@ def test_an_unscored_trial_is_not_one_with_the_score_0() -> None:
     assert (failed.task_score, failed.score_status, failed.score_reason) == (None, "unscored", "timed out")
     assert (worthless.task_score, worthless.score_status) == (0.0, "scored")
     assert (unjudged.task_score, unjudged.score_status) == (None, "not_judged")
+
+
+def test_the_means_are_those_of_the_leaderboard_with_its_interval() -> None:
+    priced = [costing(amount) for amount in (1.0, 2.0, 6.0)]
+    summary = summarize(
+        [
+            trial(20, task="a", **priced[0]), trial(10, task="a", repeat=2, **priced[1]),
+            trial(5, task="b", **priced[2]), trial(0, K.TURN_LIMIT, task="c", **costing(None)),
+        ]
+    )  # fmt: skip
+    score, cost = summary.score_estimate, summary.cost_usd_estimate
+    assert (score.value, cost.value) == ((60 + 20) / 2, (1.5 + 6.0) / 2)
+    assert (summary.mean_task_score_excl_failed, summary.mean_cost_usd_excl_failed) == (score.value, cost.value)
+    assert (score.low, score.high, score.tasks, score.trials) == (0.0, 100.0, 2, 3)
+    assert cost.low == 0.0 and cost.high is not None and cost.high > 6
+    assert dict(totals(summary))["score, completed trials"] == "40.0 (95 % interval 0.0 to 100.0) over 2 tasks"
+    assert dict(totals(summarize([trial(20)])))["score, completed trials"] == "80.0 over 1 task"
 
 
 def test_without_any_score_there_is_no_mean() -> None:

@@ -42,9 +42,10 @@ def _score(pair: PairedDifference, a: str, b: str) -> str:
         case "worse":
             return f"{a} scores lower than {b} on tasks like these: {figures}"
         case _ if pair.p <= 1 - LEVEL:
-            return f"{a} and {b} count as equal, their scores being within the tie band that was given: {figures}"
+            said = f"{a} and {b} count as equal, their scores being within the tie band that was given"
         case _:
-            return f"It cannot be claimed that {a} and {b} score differently: {figures}"
+            said = f"It cannot be claimed that {a} and {b} score differently"
+    return f"{said}: {a} less {b} is {figures}"
 
 
 def _cost(cost: CostRatio, b: str) -> str:

@@ -1,0 +1,85 @@
+"""``swetrials compare``: the sentence first, then the table; names of models as well as folders."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.written import evaluation, metrics, rubric
+from swetrials.cli.app import main
+from swetrials.store.files import write_record
+
+
+def write_run(tree: Path, model: str, points: list[int], cost: float, **changes: Any) -> Path:  # noqa: ANN401
+    run = tree / model / "claude-code" / "swe3" / "scope"
+    for number, of_task in enumerate(points):
+        record = metrics(
+            task=f"t{number}", model=model, model_slug=model, total_cost_usd=cost,
+            cost={"amount_usd": cost, "basis": "metered", "status": "complete"}, **changes,
+        )  # fmt: skip
+        write_record(run / record.task / "metrics.json", record)
+        write_record(run / record.task / "eval.json", evaluation(record, rubric(of_task)))
+    return run
+
+
+def compare(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[object, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main(["compare", *map(str, arguments)])
+    told = capsys.readouterr()
+    return left.value.code, told.out, told.err
+
+
+def test_what_can_be_claimed_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path, "strong", [24, 22, 23, 25, 21, 24, 23, 22, 24, 25], 2.0)
+    write_run(tmp_path, "weak", [10, 9, 11, 8, 10, 9, 10, 12, 9, 8], 1.0)
+    code, out, _ = compare(capsys, "strong", "weak", "--tree", tmp_path)
+    assert code == 0
+    first, blank, heads = out.splitlines()[:3]
+    assert first.startswith("strong scores higher than weak on tasks like these: +54.8 points (95 % interval +")
+    assert "strong costs 2.00 times as much as weak (2.00 to 2.00, p 0.002)." in first
+    assert (blank, heads[:3]) == ("", "A: ")
+
+
+def test_json_has_the_figures_of_the_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = write_run(tmp_path, "a", [20, 18, 22], 1.0), write_run(tmp_path, "b", [20, 19, 20], 1.0)
+    code, out, _ = compare(capsys, one, other, "--json")
+    claim = orjson.loads(out)["claim"]
+    assert code == 0
+    assert claim["score"]["difference"]["value"] == pytest.approx(4 / 3)
+    assert claim["score"]["verdict"] == "tied"
+    assert claim["settling"]["power"] == 0.8
+
+
+def test_one_shared_task_is_no_claim_but_still_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path, "a", [20], 1.0)
+    write_run(tmp_path, "b", [10], 1.0)
+    code, out, _ = compare(capsys, "a", "b", "--tree", tmp_path)
+    assert code == 0
+    assert out.startswith("Nothing can be claimed about the scores of a and b, which share 1 scored task ")
+    assert "tokens" in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"rehearsal": True}, "rehearsals are not ranked beside real models"),
+        ({"task_sha256": "reworded"}, "was worded differently"),
+    ],
+)
+def test_what_may_not_be_compared_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, object], said: str
+) -> None:
+    write_run(tmp_path, "a", [20, 10], 1.0)
+    write_run(tmp_path, "b", [20, 10], 1.0, **changes)
+    code, out, err = compare(capsys, "a", "b", "--tree", tmp_path)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) <= 2
+
+
+def test_a_run_beside_itself_is_called_a_and_b(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = write_run(tmp_path / "x", "m", [20, 10, 15], 1.0)
+    other = write_run(tmp_path / "y", "m", [20, 10, 15], 1.0)
+    _, out, _ = compare(capsys, one, other)
+    assert out.startswith("It cannot be claimed that A and B score differently: A less B is +0.0 points")
