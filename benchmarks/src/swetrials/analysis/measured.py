@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from swetrials.analysis.mixtures import refuse_mixtures
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.errors import KnownError
 
@@ -96,6 +97,7 @@ def one_set(rows: Sequence[TrialRow], *, agent: str | None, skill: str | None, s
 
     Raises:
         MeasurementError: none is left, or several agents, skills or scopes are and none was chosen.
+        MixtureError: a task was worded differently in two of them, or a model's figures are from two sources.
     """
     kept = [row for row in rows if not row.rehearsal] or list(rows)
     for (flag, of), chosen in zip(_CHOICES, (agent, skill, scope), strict=True):
@@ -105,6 +107,7 @@ def one_set(rows: Sequence[TrialRow], *, agent: str | None, skill: str | None, s
         if chosen is not None and chosen not in found:
             raise MeasurementError(f"{flag} {chosen}: no such trials; there are {', '.join(found)}")
         kept = [row for row in kept if chosen in (None, of(row))]
+    refuse_mixtures(kept)
     return kept
 
 

@@ -57,7 +57,10 @@ class EvaluationRequest:
 
     holdout: bool = False
     allowed_file: Path | None = None
-    """``None``: every measured model is allowed."""
+    """``None``: the one that lies in the router's skill."""
+
+    no_allow_list: bool = False
+    """Every measured model is allowed, whatever a list says."""
 
     available: tuple[str, ...] | None = None
     baseline: str | None = None
@@ -86,9 +89,8 @@ def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str
     tiers = {task: tier for task, tier in tiers.items() if task not in left_out}
     if not tiers:
         raise EvaluationError(f"no task of {request.data} is left to evaluate: {_first_reason(left_out)}")
-    rule = RouterRule(
-        router_skill, allowed_file=request.allowed_file, available=request.available, tie_band=request.tie_band
-    )
+    allowed_file = None if request.no_allow_list else request.allowed_file or router_skill / "allowed-models.txt"
+    rule = RouterRule(router_skill, allowed_file=allowed_file, available=request.available, tie_band=request.tie_band)
     ground = Ground(rows, rule, _baseline(request, rule, rows), tiers)
     for task, reason in left_out.items():
         tell(f"left out: {task}: {reason}")
@@ -101,7 +103,6 @@ def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str
         provenance=_provenance(request, ground),
         runs=runs,
         curve=tuple(_curve(ground, curve_needs, holdout=request.holdout)),
-        fixed_models=tuple(fixed_models(ground, curve_needs)),
         judging=_judging(table, runs[0]),
         tasks_left_out=left_out,
         caveats=tuple(caveats(ground, runs, holdout=request.holdout)),
@@ -168,6 +169,7 @@ def _run(ground: Ground, needs: Needs, floor: float | None, *, holdout: bool) ->
         totals=_totals(ground, routed),
         in_sample_totals=None if in_sample is None else _totals(ground, in_sample),
         policies=tuple(policies(ground, needs, routed, in_sample)),
+        fixed_models=tuple(fixed_models(ground, needs)),
         regret=regret(ground, routed),
         chance=chance_test(ground, routed),
     )
@@ -267,7 +269,7 @@ def _judging(table: JudgedTable | None, run: EvaluationRun) -> JudgingCost | Non
 def _config(request: EvaluationRequest, ground: Ground) -> EvaluationConfig:
     first = ground.rows[0]
     return EvaluationConfig(
-        data=str(request.data),
+        data=request.data.as_posix(),
         harness=first.agent,
         skill=first.skill,
         scope=first.scope,
@@ -275,11 +277,13 @@ def _config(request: EvaluationRequest, ground: Ground) -> EvaluationConfig:
         judged_inputs=_text(request.judged_inputs),
         floors=() if request.judged_inputs else request.floors,
         holdout=request.holdout,
+        allow_list="none" if request.no_allow_list else "own" if request.allowed_file is None else "given",
         allowed_file=_text(request.allowed_file),
         available=request.available,
         baseline=ground.baseline,
         baseline_chosen="highest_mean_score" if request.baseline is None else "given",
         tie_band=ground.rule.tie_band,
+        tie_band_given=request.tie_band is not None,
         seed=SEED,
         resamples=RESAMPLES,
     )

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from swetrials.cli.options import with_config_keys
+from swetrials.cli.router_evaluate_app import EXAMPLE, evaluate
 
 router_app = typer.Typer(help="What the router knows of models.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -61,3 +62,6 @@ def inputs(
         raise typer.Exit(judged_inputs.render(render, out_md))
     options = RunOptions(yes=True, skip_probe=skip_probe, keep_checkouts=keep_checkouts)
     raise typer.Exit(judged_inputs.judge(config, flags, options, out_json, out_md, stream=stream))
+
+
+router_app.command(epilog=EXAMPLE)(evaluate)

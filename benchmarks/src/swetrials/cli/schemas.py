@@ -13,6 +13,7 @@ from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.leaderboard import Leaderboard
 from swetrials.records.lock import RunLock
 from swetrials.records.metrics import AttemptRecord, Metrics
+from swetrials.records.router_evaluation import RouterEvaluation
 from swetrials.records.router_models import RouterModels
 from swetrials.records.summary import RunSummary
 from swetrials.records.trajectory import Trajectory
@@ -31,6 +32,7 @@ RECORDS: dict[str, type[Record]] = {
     "leaderboard": Leaderboard,
     "judged-inputs": JudgedInputs,
     "router-models": RouterModels,
+    "router-evaluation": RouterEvaluation,
 }
 
 

@@ -34,11 +34,15 @@ class EvaluationConfig(Record):
     judged_inputs: str | None = None
     floors: tuple[float, ...] = Field((), description="one run each; empty with judged inputs")
     holdout: bool = Field(description="each task is routed by means that its own trials are not in")
-    allowed_file: str | None = Field(None, description="None: every measured model is allowed")
+    allow_list: Literal["own", "given", "none"] = Field(
+        description="own: the skill's; none: every measured model is allowed"
+    )
+    allowed_file: str | None = Field(None, description="where one was given")
     available: tuple[str, ...] | None = Field(None, description="None: every model is available")
     baseline: str
     baseline_chosen: Literal["given", "highest_mean_score"]
     tie_band: float
+    tie_band_given: bool = Field(description="else the rule's own")
     seed: int
     resamples: int
 
@@ -184,6 +188,7 @@ class EvaluationRun(Record):
     totals: EvaluationTotals
     in_sample_totals: EvaluationTotals | None = Field(None, description="None: the totals are in sample themselves")
     policies: tuple[PolicyTotals, ...]
+    fixed_models: tuple[PolicyTotals, ...] = Field(description="each measured model on everything, the cheapest first")
     regret: Regret
     chance: ChanceTest | None = Field(description="None: one model was used for everything, or a figure is missing")
 
@@ -220,7 +225,6 @@ class RouterEvaluation(Record):
     provenance: EvaluationProvenance
     runs: tuple[EvaluationRun, ...]
     curve: tuple[CurvePoint, ...]
-    fixed_models: tuple[PolicyTotals, ...] = Field(description="each model on everything, the cheapest first")
     judging: JudgingCost | None = Field(None, description="None: no judgments, or a file that tells no cost")
     tasks_left_out: dict[str, str] = Field({}, description="tasks that are in no figure, each with its reason")
     caveats: tuple[str, ...] = ()
