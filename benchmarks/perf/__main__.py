@@ -5,11 +5,12 @@ import sys
 
 import meter
 import readers
+import results
 from figures import show
 
 import trials
 
-SUITES = {"meter": meter.measure, "readers": readers.measure, "trials": trials.measure}
+SUITES = {"meter": meter.measure, "readers": readers.measure, "results": results.measure, "trials": trials.measure}
 
 
 def main(names: list[str]) -> int:

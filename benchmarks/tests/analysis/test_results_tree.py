@@ -4,29 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from analysis.trees import write_trial
 from pipeline.written import evaluation, metrics, rubric
 from swetrials.analysis.results_tree import ResultsTreeError, read_rows
-from swetrials.records.evaluation import UNITS, Evaluation, TestsEvaluation
-from swetrials.records.metrics import Metrics
+from swetrials.records.evaluation import UNITS, TestsEvaluation
 from swetrials.records.outcome import OutcomeKind
-from swetrials.store.files import write_record
 
 FAILED = OutcomeKind.INCOMPLETE_ARTIFACTS
 PASSED = TestsEvaluation(status="scored", passed=True, fraction=1)
 
 
-def written(tree: Path, record: Metrics, scores: Evaluation | None = None) -> Path:
-    repeat = "" if record.trial.repeat == 1 else f"--r{record.trial.repeat}"
-    folder = tree / record.model_slug / record.agent / record.skill / record.trial.scope / f"{record.task}{repeat}"
-    write_record(folder / "metrics.json", record)
-    if scores is not None:
-        write_record(folder / "eval.json", scores)
-    return folder
-
-
 def test_a_row_has_the_trials_figures_and_its_folder(tmp_path: Path) -> None:
     record = metrics(repeat=2, latency_seconds=12.5, num_turns=7)
-    folder = written(tmp_path, record, evaluation(record, rubric(20), PASSED))
+    folder = write_trial(tmp_path, record, evaluation(record, rubric(20), PASSED))
     [row] = read_rows(tmp_path)
     assert tmp_path / row.folder == folder
     assert (row.model, row.agent, row.skill, row.scope) == ("some-model", "claude-code", "swe3", "scope")
@@ -37,19 +27,19 @@ def test_a_row_has_the_trials_figures_and_its_folder(tmp_path: Path) -> None:
 
 def test_a_trial_that_failed_has_no_score_whatever_the_judge_says(tmp_path: Path) -> None:
     record = metrics(FAILED)
-    written(tmp_path, record, evaluation(record, rubric(20)))
+    write_trial(tmp_path, record, evaluation(record, rubric(20)))
     [row] = read_rows(tmp_path)
     assert (row.completed, row.valid, row.score, row.unit_scores) == (False, True, None, {})
 
 
 def test_scores_of_an_earlier_trial_in_the_folder_are_none(tmp_path: Path) -> None:
-    written(tmp_path, metrics(), evaluation(metrics(repeat=2), rubric(20)))
+    write_trial(tmp_path, metrics(), evaluation(metrics(repeat=2), rubric(20)))
     assert read_rows(tmp_path)[0].score is None
 
 
 def test_what_was_thrown_away_is_left_out(tmp_path: Path) -> None:
-    written(tmp_path / ".trash" / "20260101", metrics(task="old"))
-    written(tmp_path, metrics(task="new"))
+    write_trial(tmp_path / ".trash" / "20260101", metrics(task="old"))
+    write_trial(tmp_path, metrics(task="new"))
     assert [row.task for row in read_rows(tmp_path)] == ["new"]
 
 
@@ -66,14 +56,14 @@ def test_what_was_thrown_away_is_left_out(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_takes_its_own_trial_out_and_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str
 ) -> None:
-    written(tmp_path, metrics(task="good"))
-    (written(tmp_path, metrics(task="torn")) / name).write_text(content, encoding="latin-1")
+    write_trial(tmp_path, metrics(task="good"))
+    (write_trial(tmp_path, metrics(task="torn")) / name).write_text(content, encoding="latin-1")
     assert [row.task for row in read_rows(tmp_path)] == ["good"]
     assert capsys.readouterr().err.startswith(f"left out: {tmp_path}/some-model/claude-code/swe3/scope/torn/{name}: ")
 
 
 def test_what_a_later_version_may_add_is_passed_over(tmp_path: Path) -> None:
-    folder = written(tmp_path, metrics())
+    folder = write_trial(tmp_path, metrics())
     text = (folder / "metrics.json").read_text().replace('"task"', '"invented_later": [1], "task"', 1)
     (folder / "metrics.json").write_text(text)
     assert len(read_rows(tmp_path)) == 1

@@ -1,7 +1,7 @@
 """All trials of a results tree, as the statistics see them."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from swetrials.analysis.trial_reading import TrialReading, read_trial
@@ -32,23 +32,27 @@ def read_rows(tree: Path, tell: Tell | None = None) -> list[TrialRow]:
     return [row_of(reading) for reading in read_readings(tree, tell)]
 
 
-def read_readings(tree: Path, tell: Tell | None = None) -> list[TrialReading]:
-    """Return what :func:`read_rows` makes its rows of.
+def read_readings(tree: Path, tell: Tell | None = None) -> Iterator[TrialReading]:
+    """Give what :func:`read_rows` makes its rows of, one after another.
+
+    Of many thousand trials nobody should keep them all: most of the time would go into looking for garbage among them.
 
     Raises:
         ResultsTreeError: there is no trial that can be read.
     """
-    readings = []
+    found = False
     for folder in trial_folders(tree):
         try:
-            readings.append(read_trial(folder, tree))
+            reading = read_trial(folder, tree)
         except RecordError as error:
             (tell or _to_stderr)(f"left out: {error}")
-    if not readings:
+        else:
+            found = True
+            yield reading
+    if not found:
         raise ResultsTreeError(
             f"{tree}: no trial with a metrics.json to read; make some with: swetrials run, or: swetrials import"
         )
-    return readings
 
 
 def row_of(reading: TrialReading) -> TrialRow:

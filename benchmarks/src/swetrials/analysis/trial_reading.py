@@ -54,9 +54,32 @@ class CostPart(RecordPart):
 class TimePart(RecordPart):
     """Of ``time``, in seconds."""
 
+    wall_seconds: float | None = None
     api_seconds: float | None = None
     waiting_seconds: float | None = None
     queue_seconds: float | None = None
+
+
+class AttemptPart(RecordPart):
+    """Of one of ``attempts``."""
+
+    number: int
+    reason: str = "first"
+    started_at: str | None = None
+    ended_at: str | None = None
+    ended_by: str = ""
+    exit_code: int | None = None
+    num_turns: int | None = None
+    outcome: Outcome
+    usage: UsagePart = UsagePart()
+    cost: CostPart = CostPart()
+    time: TimePart = TimePart()
+
+
+class FindingPart(RecordPart):
+    """Of one of ``findings``."""
+
+    code: str
 
 
 class ImportedPart(RecordPart):
@@ -95,6 +118,8 @@ class MetricsPart(RecordPart):
     cost: CostPart = CostPart()
     time: TimePart = TimePart()
     outcome: Outcome
+    attempts: tuple[AttemptPart, ...] = ()
+    findings: tuple[FindingPart, ...] = ()
     imported: ImportedPart | None = None
 
 
@@ -181,6 +206,11 @@ def read_part(path: Path, kind: type[P]) -> P:
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "record"
-        raise RecordError(f"{path}: {field}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
+        raise RecordError(f"{path}: {fault(error)}") from None
+
+
+def fault(error: ValidationError) -> str:
+    """Return the first thing that is wrong with a record, with the field that it is in."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"]) or "record"
+    return f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}"

@@ -12,7 +12,7 @@ from swetrials.cli.clean_app import clean
 from swetrials.cli.compare_app import compare
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.report_app import report
-from swetrials.cli.results_app import import_
+from swetrials.cli.results_app import ResultsCommand, import_, results
 from swetrials.cli.router_app import router_app
 from swetrials.cli.services_app import collect_app, proxy_app, serve_app
 
@@ -38,6 +38,9 @@ app.command(epilog="Example: swetrials clean --checkouts --trash --dry-run")(cle
 app.command(epilog="Example: swetrials compare claude-opus-5 kimi-k3 --tree swe-benchmark-data")(compare)
 app.command(epilog="Example: swetrials report swe-benchmark-data --out report.html --charts charts")(report)
 app.command("import", epilog="Example: swetrials import published-runs.csv --into published-results")(import_)
+app.command(cls=ResultsCommand, epilog="Example: swetrials results swe-benchmark-data --sql 'FROM trials LIMIT 3'")(
+    results
+)
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]
 Yes = Annotated[bool, typer.Option("--yes", help="Move earlier trials to .trash and start.")]

@@ -1,9 +1,10 @@
 """The commands ``swetrials import`` and ``swetrials results``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 
 def import_(
@@ -20,3 +21,29 @@ def import_(
     from swetrials.cli import importing
 
     raise typer.Exit(importing.run(file, into, Defaults(agent, skill, scope, source), as_json=as_json))
+
+
+class ResultsCommand(TyperCommand):
+    """A command whose help ends with the views and their columns, which cost an import that only this help pays."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  of the click that Typer brings along
+        """Write the example, then what there is to ask."""
+        from swetrials.analysis.table_columns import views
+
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Views"):
+            formatter.write_dl([(name, ", ".join(columns)) for name, columns in views().items()])
+
+
+def results(
+    tree: Annotated[Path, typer.Argument(help="A results tree, or any folder in one.")] = Path("swe-benchmark-data"),
+    sql: Annotated[str | None, typer.Option(help="DuckDB's SQL over the views below; default: FROM runs.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Show what the runs of a results tree come to, or ask it in SQL."""
+    from swetrials.cli import results
+
+    if as_json and as_csv:
+        raise typer.BadParameter("give --json or --csv, not both")
+    raise typer.Exit(results.show(tree, sql, "json" if as_json else "csv" if as_csv else "table"))

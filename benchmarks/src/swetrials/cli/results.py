@@ -1,0 +1,97 @@
+"""``results``: what is in a results tree, as a table or as the answer to a query."""
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from rich.table import Table
+from rich.text import Text
+
+from swetrials.analysis.tables import Answer, query
+from swetrials.cli.rendering import console_for_output
+from swetrials.reports import results_table
+from swetrials.reports.figures import UNKNOWN
+
+Form = Literal["table", "json", "csv"]
+
+
+def show(tree: Path, sql: str | None, form: Form) -> int:
+    """Print a line for each run, or what a query gives.
+
+    Files that cannot be read are named on standard error; the others make the result.
+
+    Returns:
+        Exit code: 1 when something had to be left out.
+
+    Raises:
+        ResultsTreeError: there is no trial that can be read.
+        QueryError: the SQL is at fault.
+    """
+    left_out: list[str] = []
+    answer = query(tree, sql or "FROM runs", left_out.append)
+    for line in left_out:
+        print(line, file=sys.stderr)
+    match form:
+        case "json":
+            print(json.dumps([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]))
+        case "csv":
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerows([answer.columns, *(map(_csv_cell, row) for row in answer.rows)])
+        case "table" if sql is None:
+            _show_runs(answer)
+        case "table":
+            _show(answer.columns, [[_cell(value) for value in row] for row in answer.rows], _numeric(answer))
+    return 1 if left_out else 0
+
+
+def _show_runs(answer: Answer) -> None:
+    runs = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    console = console_for_output()
+    console.print(Text(results_table.heading(runs)), soft_wrap=True)
+    columns = results_table.columns(runs)
+    words = {"model", "agent", "skill", "scope", "provider", "basis"}
+    _show(columns, results_table.rows(runs), {name for name in columns if name not in words})
+    for line in results_table.closing():
+        console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _show(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[str]) -> None:
+    table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
+    for name in columns:
+        table.add_column(Text(name), justify="right" if name in numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console_for_output().print(table)
+
+
+def _numeric(answer: Answer) -> set[str]:
+    return {
+        name
+        for index, name in enumerate(answer.columns)
+        if any(isinstance(row[index], int | float) and not isinstance(row[index], bool) for row in answer.rows)
+    }
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _csv_cell(value: object) -> object:
+    return json.dumps(_plain(value)) if isinstance(value, bool | dict | list) else value
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON has it: dates and the like as text, a number that is none as ``null``."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,0 +1,72 @@
+"""The lines of ``swetrials results``: one for each run of a results tree."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from swetrials.reports import figures
+
+Run = Mapping[str, Any]
+"""A line of the view ``runs``, by column."""
+
+_NAMES = ("agent", "skill", "scope", "provider")
+"""What stands above the table when it is the same in all runs."""
+
+_FIGURES = ("trials", "completed", "score", "with failures", "cost", "basis", "latency", "turns")
+_TESTS = "tests"
+
+
+def heading(runs: Sequence[Run]) -> str:
+    """Return what all runs share, and how many trials there are."""
+    shared = [f"{name} {runs[0][name]}" for name in _NAMES if name not in _told_apart_by(runs)]
+    trials = figures.counted(sum(run["trials"] for run in runs), "trial")
+    return " · ".join([f"{trials} in {figures.counted(len(runs), 'run')}", *shared])
+
+
+def columns(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return the columns that these runs need."""
+    tests = (_TESTS,) if any(run["tests_run"] for run in runs) else ()
+    return ("model", *_told_apart_by(runs), *_FIGURES, *tests)
+
+
+def rows(runs: Sequence[Run]) -> list[tuple[str, ...]]:
+    """Return the table's cells, one line for each run, in the order of :func:`columns`."""
+    wanted = columns(runs)
+    return [tuple(_cells(run)[name] for name in wanted) for run in runs]
+
+
+def closing() -> list[str]:
+    """Return the lines below the table."""
+    return [
+        "Score, cost, latency and turns: means over completed trials; with failures: a failed one scores 0.",
+        "Means without intervals rank nothing.",
+    ]
+
+
+def _told_apart_by(runs: Sequence[Run]) -> tuple[str, ...]:
+    return tuple(name for name in _NAMES if len({run[name] for run in runs}) > 1)
+
+
+def _cells(run: Run) -> dict[str, str]:
+    return {
+        "model": f"{run['model']} (rehearsal)" if run["rehearsal"] else run["model"],
+        **{name: run[name] for name in _NAMES},
+        "trials": f"{run['trials']:,}",
+        # Out of those that say something about model and agent.
+        "completed": f"{run['completed']:,} of {run['valid']:,}",
+        "score": _of(figures.score(run["mean_score"]), run["scored"], run["completed"]),
+        "with failures": figures.score(run["mean_score_with_failures"]),
+        "cost": _of(_dollars(run["mean_cost_usd"]), run["costs_known"], run["completed"]),
+        "basis": run["cost_basis"],
+        "latency": figures.seconds(run["mean_latency_seconds"]),
+        "turns": figures.UNKNOWN if run["mean_turns"] is None else f"{run['mean_turns']:.0f}",
+        _TESTS: f"{run['tests_passed']:,} of {run['tests_run']:,}",
+    }
+
+
+def _of(mean: str, known: int, completed: int) -> str:
+    """Say of how many trials a mean is, when not of all that completed."""
+    return mean if known in {0, completed} else f"{mean} ({known} of {completed})"
+
+
+def _dollars(amount: float | None) -> str:
+    return figures.UNKNOWN if amount is None else f"${amount:,.4f}"
