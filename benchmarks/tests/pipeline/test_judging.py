@@ -5,9 +5,12 @@ from pathlib import Path
 import anyio
 import pytest
 
+from analysis.published import PUBLISHED_RUNS
 from pipeline.written import rubric
+from swetrials.analysis.published_runs import Defaults, read_published_runs
 from swetrials.judges import Bench
 from swetrials.judges.tests import TestsJudge
+from swetrials.pipeline.importing import write_tree
 from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_trials, record_word, submission_for
 from swetrials.records.evaluation import Evaluation, TestsEvaluation
 from swetrials.records.outcome import OutcomeKind
@@ -99,6 +102,17 @@ def test_a_torn_record_keeps_nobody_else_from_a_score(yard: Yard, tmp_path: Path
         assert str(word.folder.metrics_file) in word.verdict.reason
         assert not word.folder.evaluation_file.exists()
     assert by_tests(folder).passed
+
+
+def test_imported_figures_have_nothing_to_judge(yard: Yard, tmp_path: Path) -> None:
+    [row, *_] = read_published_runs(PUBLISHED_RUNS, Defaults("omp", "swe3", "there"))
+    assert write_tree([row], tmp_path / "published")
+    folder = TrialFolder(tmp_path / "published" / row.folder)
+    (word,) = judge(yard, folder)
+    assert word.failed
+    assert word.verdict is not None
+    assert word.verdict.reason.endswith("figures imported from published-runs.csv, no artifacts to judge")
+    assert read_record(folder.evaluation_file, Evaluation) == row.evaluation
 
 
 def test_a_task_that_was_worded_anew_is_not_judged_by_the_old_work(yard: Yard) -> None:

@@ -54,9 +54,10 @@ def test_rows_keep_their_line_and_their_cells_as_printed(tmp_path: Path) -> None
     [
         ("", "fruit.csv: no rows"),
         ("name,weight\n", "fruit.csv: no rows"),
-        ("name\nfig\n", "fruit.csv:1: weight: this column is missing"),
-        ("name,weight,taste\nfig,1,good\n", "fruit.csv:1: taste: unknown column"),
-        ("name,weight,name\nfig,1,fig\n", "fruit.csv:1: name: this column is there twice"),
+        ("name\nfig\n", "fruit.csv:1: columns: missing: weight"),
+        ("name,weight,taste\nfig,1,good\n", "fruit.csv:1: columns: unknown: taste"),
+        ("name,weight,name\nfig,1,fig\n", "fruit.csv:1: columns: there twice: name"),
+        ("name,wait\nfig,1\n", "fruit.csv:1: columns: missing: weight; unknown: wait"),
         ("name,weight\nfig,1\nfig,1,2\n", "fruit.csv:3: 3 cells, the header has 2"),
         ("name,weight\n,1\n", "fruit.csv:2: name: empty"),
         ("name,weight\nfig,9\n", "fruit.csv:2: weight: heavier than its name is long"),

@@ -91,7 +91,7 @@ def _explanation(trial: TrialFolder, metrics: Metrics) -> Iterator[str]:
         yield f"  attempt {attempt.number} ({attempt.reason}, {attempt.outcome.kind}): {_witnessed(attempt.usage)}"
         yield from (f"    {line}" for line in _bill(attempt.cost))
     if len(metrics.attempts) != 1:
-        yield f"  all {len(metrics.attempts)} attempts"
+        yield "  imported" if metrics.imported else f"  all {len(metrics.attempts)} attempts"
         yield f"    = {_statement(metrics.cost)}"
     for finding in metrics.findings:
         if finding.code.startswith(("usage_", "price_", "cost_")):

@@ -88,11 +88,13 @@ def _lines(path: Path, text: str, kind: type[Record]) -> Iterator[tuple[int, dic
 
 def _check_header(path: Path, line: int, columns: Sequence[str], kind: type[Record]) -> None:
     needed = [name for name, field in kind.model_fields.items() if field.is_required()]
-    faults = {name: "this column is missing" for name in needed if name not in columns}
-    faults |= {name: "unknown column" for name in columns if name not in kind.model_fields}
-    faults |= {name: "this column is there twice" for name in columns if columns.count(name) > 1}
-    if faults:
-        raise DocumentError(_some([Problem(str(path), line, name, message) for name, message in faults.items()]))
+    faults = {
+        "missing": [name for name in needed if name not in columns],
+        "unknown": [name for name in columns if name not in kind.model_fields],
+        "there twice": list(dict.fromkeys(name for name in columns if columns.count(name) > 1)),
+    }
+    if said := [f"{what}: {', '.join(names)}" for what, names in faults.items() if names]:
+        raise DocumentError([Problem(str(path), line, "columns", "; ".join(said))])
 
 
 def _problems(path: Path, line: int, cells: dict[str, str], error: ValidationError) -> Iterator[Problem]:
