@@ -13,6 +13,7 @@ from swetrials.reports.charts.failures import counted, failure_chart
 from swetrials.reports.charts.frontier import frontier_chart, has_a_place
 from swetrials.reports.charts.intervals import cost_chart, score_chart, tier_chart
 from swetrials.reports.charts.pairs import TIED, pair_chart
+from swetrials.reports.charts.sizes import DESK, DESK_ROWS, PHONE, PHONE_ROWS
 from swetrials.reports.charts.task_map import FAILED, NOT_VALID, PARTLY, UNSCORED, task_map
 from swetrials.reports.charts.units import unit_chart
 
@@ -22,6 +23,9 @@ class Figure:
     """A drawn chart with how to read it."""
 
     drawing: Drawing
+    phone: Drawing | None
+    """The same for a narrow screen, where that can be read better."""
+
     caption: str
 
 
@@ -49,11 +53,12 @@ class BoardFigures:
             f" Without a score, or a cost above nothing, and so not here: {', '.join(left_out)}." if left_out else ""
         )
         return self._figure(
-            frontier_chart(self._board),
             "frontier",
             "Score against cost",
-            "Up is better, left is cheaper. Bars are 95 % intervals. The dashed line joins what nothing beats on both "
+            "Up is better, left is cheaper. Bars are 95% intervals. The dashed line joins what nothing beats on both "
             f"score and cost.{missing}",
+            frontier_chart(self._board, DESK),
+            frontier_chart(self._board, PHONE),
         )
 
     def scores(self) -> Sequence[Figure]:
@@ -61,11 +66,12 @@ class BoardFigures:
         if not self._scored:
             return ()
         return self._figure(
-            score_chart(self._board),
             "scores",
             "Mean scores",
-            "Bars are 95 % intervals over the choice of tasks. Two whose bars overlap may still differ: the pairs "
+            "Bars are 95% intervals over the choice of tasks. Two whose bars overlap may still differ: the pairs "
             "below compare them task by task.",
+            score_chart(self._board, DESK_ROWS),
+            score_chart(self._board, PHONE_ROWS),
         )
 
     def pairs(self) -> Sequence[Figure]:
@@ -73,12 +79,12 @@ class BoardFigures:
         if not self._board.pairs or not self._scored:
             return ()
         return self._figure(
-            pair_chart(self._board),
             "pairs",
             "Pair by pair",
             "In each row, the chance in per cent that its model scores above the column's on tasks like these. Blue: "
             "the row is better; orange: it is worse; the darker, the more points. Grey with "
             f"“{TIED}”: tied, for these trials cannot decide it once all pairs are looked at together.",
+            pair_chart(self._board),
         )
 
     def tiers(self) -> Sequence[Figure]:
@@ -86,10 +92,10 @@ class BoardFigures:
         if not self._scored:
             return ()
         return self._figure(
-            tier_chart(self._board),
             "tiers",
             "Mean scores by difficulty",
-            "Completed trials alone, with 95 % intervals, which are wide where a tier has few tasks.",
+            "Completed trials alone, with 95% intervals, which are wide where a tier has few tasks.",
+            tier_chart(self._board),
         )
 
     def tasks(self) -> Sequence[Figure]:
@@ -97,12 +103,12 @@ class BoardFigures:
         if not self._scored:
             return ()
         return self._figure(
-            task_map(self._board, self._cells),
             "tasks",
             "Task by task",
             f"Mean score of the completed trials; yellow is high. {FAILED}: none completed; {PARTLY}: some did not; "
             f"{UNSCORED}: not scored; {NOT_VALID}: failed for another reason than model or agent. In each tier, the "
             "tasks that came out best are on top.",
+            task_map(self._board, self._cells),
         )
 
     def units(self) -> Sequence[Figure]:
@@ -110,10 +116,10 @@ class BoardFigures:
         if not any(standing.units for standing in self._board.standings):
             return ()
         return self._figure(
-            unit_chart(self._board),
             "artifacts",
             "Mean score of each artifact",
             "Each artifact is worth 0 to 100, and the score of a trial is the mean of the five.",
+            unit_chart(self._board),
         )
 
     def costs(self) -> Sequence[Figure]:
@@ -121,10 +127,11 @@ class BoardFigures:
         if not any(standing.cost_usd.value for standing in self._board.standings):
             return ()
         return self._figure(
-            cost_chart(self._board),
             "costs",
             "Mean costs",
-            "Cheapest first, with 95 % intervals. Each step is a factor.",
+            "Cheapest first, with 95% intervals. Each step is a factor.",
+            cost_chart(self._board, DESK_ROWS),
+            cost_chart(self._board, PHONE_ROWS),
         )
 
     def tokens(self) -> Sequence[Figure]:
@@ -133,10 +140,11 @@ class BoardFigures:
         if all(m.fresh_input_tokens.value is None and m.output_tokens.value is None for m in means):
             return ()
         return self._figure(
-            token_chart(self._board),
             "tokens",
             "Tokens by bucket",
             "No token is in two buckets. Cache reads are cheap and many, so the right side leaves them out.",
+            token_chart(self._board, DESK_ROWS),
+            token_chart(self._board, PHONE_ROWS),
         )
 
     def times(self) -> Sequence[Figure]:
@@ -144,10 +152,11 @@ class BoardFigures:
         if all(standing.latency_seconds.value is None for standing in self._board.standings):
             return ()
         return self._figure(
-            time_chart(self._board),
             "times",
             "Where the time went",
             "Wall time from start to end. It is split where every request was timed.",
+            time_chart(self._board, DESK_ROWS),
+            time_chart(self._board, PHONE_ROWS),
         )
 
     def failures(self) -> Sequence[Figure]:
@@ -155,15 +164,24 @@ class BoardFigures:
         if not any(counted(standing) for standing in self._board.standings):
             return ()
         return self._figure(
-            failure_chart(self._board),
             "failures",
             "Failures by kind",
             "Trials that did not complete, whoever's account it is on; models without any are left out.",
+            failure_chart(self._board),
         )
 
     @property
     def _scored(self) -> bool:
         return any(standing.score.value is not None for standing in self._board.standings)
 
-    def _figure(self, chart: alt.TopLevelMixin, name: str, title: str, caption: str) -> Sequence[Figure]:
-        return (Figure(draw(chart, f"{self._prefix}{name}", title, caption), caption),)
+    def _figure(
+        self,
+        name: str,
+        title: str,
+        caption: str,
+        desk: alt.TopLevelMixin,
+        phone: alt.TopLevelMixin | None = None,
+    ) -> Sequence[Figure]:
+        name = f"{self._prefix}{name}"
+        small = draw(phone, f"{name}-phone", title, caption) if phone is not None else None
+        return (Figure(draw(desk, name, title, caption), small, caption),)

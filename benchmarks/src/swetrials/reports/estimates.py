@@ -9,6 +9,7 @@ from swetrials.reports.tables import Cell
 Format = Callable[[float], str]
 
 _SMALL = 0.1
+_MINUTE, _HOUR = 60, 3600
 _MILLION = 1_000_000
 
 
@@ -41,12 +42,24 @@ def share(value: float) -> str:
 
 def chance(value: float | None) -> str:
     """Return a chance in per cent. It comes from resampling, which proves no certainty: none is 0 or 100."""
-    return figures.UNKNOWN if value is None else f"{min(max(round(value * 100), 1), 99)} %"
+    return figures.UNKNOWN if value is None else f"{min(max(round(value * 100), 1), 99)}%"
 
 
 def dollars(value: float) -> str:
     """Return an amount to the cent, and a small one to two digits."""
     return f"${value:,.2f}" if value >= _SMALL or value == 0 else f"${value:.2g}"
+
+
+def duration(value: float) -> str:
+    """Return a duration in the unit that suits it: seconds, minutes or hours."""
+    if value < _MINUTE:
+        return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+    return f"{value / _MINUTE:.0f} min" if value < 2 * _HOUR else f"{value / _HOUR:.1f} h"
+
+
+def probability(value: float | None) -> str:
+    """Return the p of a test."""
+    return figures.UNKNOWN if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def count(value: float) -> str:

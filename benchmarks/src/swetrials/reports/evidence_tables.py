@@ -97,9 +97,14 @@ def _facts(board: Leaderboard, backgrounds: Sequence[TrialBackground]) -> Iterat
     ]
     yield "scope", board.scope
     yield "dataset", board.dataset or "not told"
-    yield "trials", f"{len(backgrounds):,}, of {len(board.tasks)} tasks and {len(board.standings)} lines"
+    yield (
+        "trials",
+        f"{len(backgrounds):,}: {figures.counted(len(board.tasks), 'task')}, "
+        f"{figures.counted(len(board.standings), 'line')} of the leaderboard",
+    )
     yield "run", " to ".join(dict.fromkeys(days)) if days else "no date told"
     yield "agents", _listed(distinct(versions))
+    yield "skills", _listed(distinct(b.row.skill for b in backgrounds))
     yield "harness", _listed(distinct(m.provenance.harness_version for m in metrics)) or "not told"
     yield "judges", _listed(distinct(judges)) or "not told"
     yield "prices", _listed(distinct(prices)) or "not told"
@@ -108,10 +113,11 @@ def _facts(board: Leaderboard, backgrounds: Sequence[TrialBackground]) -> Iterat
         yield "imported", f"{len(imported):,} trials from {_listed(distinct(files))}; each record names its line"
     yield (
         "intervals",
-        f"95 %, from {board.resamples:,} resamples of tasks (seed {board.seed}); repeats stay in their task",
+        f"95%, from {board.resamples:,} resamples of tasks (seed {board.seed}); repeats stay in their task",
     )
     band = board.tie_band
-    yield "tie band", f"{'unknown' if band.points is None else f'{band.points:.1f} points'}: {band.derivation}"
+    width = "" if band.points is None else f"{band.points:.1f} points, "
+    yield "tie band", f"{width}{band.derivation}"
 
 
 def _listed(values: Sequence[str]) -> str:

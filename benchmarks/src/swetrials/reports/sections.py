@@ -97,9 +97,10 @@ def _ranking(board: Leaderboard, drawn: BoardFigures) -> Iterator[Section]:
 
 
 _DENOMINATORS = (
-    "Score, cost and time are means over tasks of completed trials, with 95 % intervals in small letters. A trial that "
+    "Score, cost and time are means over tasks of completed trials, with 95% intervals in small letters. A trial that "
     "model or agent failed is outside these means and inside the completion; the second score counts it 0. One that "
-    "failed for another reason says nothing about the model: it is 0 in the third score alone."
+    "failed for another reason says nothing about the model: it is 0 in the third score alone. Below the frontier: "
+    "the chance that nothing beats it on both score and cost, among all, and among those of its own cost basis."
 )
 
 

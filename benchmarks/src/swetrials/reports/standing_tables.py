@@ -1,43 +1,43 @@
 """The tables whose lines are those of the leaderboard."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from swetrials.analysis.candidates import by_candidate
 from swetrials.analysis.trial_background import TrialBackground, mean_queue_seconds
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.evaluation import UNITS
-from swetrials.records.leaderboard import Estimate, FrontierPlace, Leaderboard, ModelStanding, Reliability
+from swetrials.records.leaderboard import Estimate, Leaderboard, ModelStanding, Reliability
 from swetrials.reports import estimates, figures
-from swetrials.reports.estimates import cell
-from swetrials.reports.charts.hosting import HOSTINGS
+from swetrials.reports.charts.hosting import SHORT
 from swetrials.reports.charts.units import UNIT_NAMES
+from swetrials.reports.estimates import cell
 from swetrials.reports.tables import Cell, Table, table
 from swetrials.reports.tiers import tiers_of
 
 
 def standing_table(board: Leaderboard) -> Table:
     """Return the leaderboard: both denominators, completion, cost, time, and the place on the frontiers."""
-    columns = (
-        "model", "score", "failures as 0", "all trials, unscored as 0", "completed", "tests passed", "cost a trial",
-        "cost from", "time a trial", "on the frontier", "on that of its cost basis",
-    )  # fmt: skip
-    rows = [
-        (
-            Cell(s.label, _who(s)),
-            cell(s.score, estimates.points),
-            cell(s.score_failures_as_zero, estimates.points),
-            cell(s.score_all_trials, estimates.points),
-            Cell(f"{s.completed} of {s.valid}", _not_valid(s)),
-            cell(s.tests_passed, estimates.share),
-            estimates.cost(s),
-            HOSTINGS[s.hosting] if s.cost_usd.value is not None else figures.UNKNOWN,
-            cell(s.latency_seconds, figures.seconds),
-            _frontier(s.frontier_combined),
-            _frontier(s.frontier_of_hosting),
-        )
-        for s in board.standings
+    differing = [
+        name for name in ("agent", "skill", "provider") if len({getattr(s, name) for s in board.standings}) > 1
     ]
-    return table(columns, rows, words=("cost from",))
+    columns: dict[str, Callable[[ModelStanding], Cell | str]] = {
+        "model": lambda s: Cell(s.label, " · ".join(getattr(s, name) for name in differing)),
+        "score": lambda s: cell(s.score, estimates.points),
+        "failures as 0": lambda s: cell(s.score_failures_as_zero, estimates.points),
+        "all trials, unscored as 0": lambda s: cell(s.score_all_trials, estimates.points),
+        "completed": lambda s: Cell(f"{s.completed} of {s.valid}", _not_valid(s)),
+        "tests passed": lambda s: cell(s.tests_passed, estimates.share),
+        "cost a trial": estimates.cost,
+        "cost from": lambda s: figures.UNKNOWN if s.cost_usd.value is None else SHORT[s.hosting],
+        "time a trial": lambda s: cell(s.latency_seconds, estimates.duration),
+        "frontier": _frontier,
+    }
+    if all(s.tests_passed.value is None for s in board.standings):
+        del columns["tests passed"]
+    if board.rehearsal:
+        del columns["frontier"]
+    rows = [[form(standing) for form in columns.values()] for standing in board.standings]
+    return table(list(columns), rows, words=("cost from",))
 
 
 def reliability_table(board: Leaderboard) -> Table | None:
@@ -61,7 +61,7 @@ def pair_table(board: Leaderboard) -> Table:
             cell(pair.difference, estimates.signed_points),
             cell(pair.difference_failures_as_zero, estimates.signed_points),
             str(pair.difference.tasks),
-            figures.UNKNOWN if pair.p_holm is None else f"{pair.p_holm:.3f}",
+            estimates.probability(pair.p_holm),
             estimates.chance(pair.probability_a_better),
             pair.verdict,
         )
@@ -132,18 +132,14 @@ def time_table(board: Leaderboard, backgrounds: Sequence[TrialBackground]) -> Ta
     rows = [
         (
             s.label,
-            cell(s.latency_seconds, figures.seconds),
-            cell(s.means.api_seconds, figures.seconds),
-            cell(s.means.waiting_seconds, figures.seconds),
-            figures.seconds(queues[s.key]),
+            cell(s.latency_seconds, estimates.duration),
+            cell(s.means.api_seconds, estimates.duration),
+            cell(s.means.waiting_seconds, estimates.duration),
+            _queue(queues[s.key]),
         )
         for s in board.standings
     ]
     return table(("model", "wall", "model (API)", "waiting to retry", "queue, before the start"), rows)
-
-
-def _who(standing: ModelStanding) -> str:
-    return " · ".join((standing.agent, standing.skill, standing.provider))
 
 
 def _not_valid(standing: ModelStanding) -> str:
@@ -151,11 +147,12 @@ def _not_valid(standing: ModelStanding) -> str:
     return f"{invalid} more not valid" if invalid else ""
 
 
-def _frontier(place: FrontierPlace) -> Cell:
-    if place.on_frontier is None:
+def _frontier(standing: ModelStanding) -> Cell:
+    combined, own = standing.frontier_combined, standing.frontier_of_hosting
+    if combined.on_frontier is None:
         return Cell(figures.UNKNOWN)
-    note = "" if place.probability is None else f"chance {estimates.chance(place.probability)}"
-    return Cell("yes" if place.on_frontier else "no", note)
+    word = "yes" if combined.on_frontier else "own basis" if own.on_frontier else "no"
+    return Cell(word, f"{estimates.chance(combined.probability)}; own {estimates.chance(own.probability)}")
 
 
 def _pass_k(found: Reliability) -> str:
@@ -172,3 +169,7 @@ def _total_cost(rows: Sequence[TrialRow]) -> str:
         return "unknown"
     bound = len(known) < len(rows) or any(row.cost_is_lower_bound for row in rows)
     return f"{'at least ' if bound else ''}{estimates.dollars(sum(known))}"
+
+
+def _queue(seconds: float | None) -> str:
+    return figures.UNKNOWN if seconds is None else estimates.duration(seconds)

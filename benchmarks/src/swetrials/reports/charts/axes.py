@@ -5,6 +5,7 @@ from math import ceil, floor, log10
 
 import altair as alt
 
+COST_TITLE = "mean cost of a completed trial (US dollars, log)"
 _STEPS = (1.0, 2.0, 5.0)
 _DOLLARS = (
     "datum.value >= 1 ? format(datum.value, '$,~f') : datum.value >= 0.1 ? format(datum.value, '$.2f') "

@@ -7,7 +7,7 @@ from html import escape
 import altair as alt
 import vl_convert
 
-from swetrials.reports.charts.style import INK, PAPER, VARIABLES, styled
+from swetrials.reports.charts.style import INK, PAPER, VARIABLES, specification
 
 _VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 _PNG_SCALE = 2.0
@@ -58,7 +58,7 @@ def draw(chart: alt.TopLevelMixin, name: str, title: str, description: str) -> D
         title: shown above it.
         description: what the picture shows, in a sentence.
     """
-    svg = vl_convert.vegalite_to_svg(styled(chart).to_dict(), vl_version=_VEGA_LITE, allowed_base_urls=[])
+    svg = vl_convert.vegalite_to_svg(specification(chart), vl_version=_VEGA_LITE, allowed_base_urls=[])
     return Drawing(name, title, description, _with_words(svg, title, description))
 
 

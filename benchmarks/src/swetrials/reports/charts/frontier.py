@@ -8,12 +8,12 @@ from math import log10
 import altair as alt
 
 from swetrials.records.leaderboard import Leaderboard, ModelStanding
-from swetrials.reports.charts.axes import dollar_axis
+from swetrials.reports.charts.axes import COST_TITLE, dollar_axis
 from swetrials.reports.charts.hosting import HOSTINGS, SHAPES
 from swetrials.reports.charts.labels import Box, Point, place
+from swetrials.reports.charts.sizes import Size
 from swetrials.reports.charts.style import BLUE, FONT_SIZE, INK, MUTED, PAPER, Layers, chart_of
 
-WIDTH, HEIGHT = 820.0, 470.0
 _LEADER_FROM_PIXELS = 13.0
 _BAR_PIXELS = 1.5
 _MARGIN_POINTS, _MARGIN_DECADES = 2.0, 0.06
@@ -25,6 +25,7 @@ _FIRST, _SECOND, _BEATEN = "on the frontier", "on that of its own cost basis onl
 class _Frame:
     """The axes' ends, with which figures become pixels and pixels figures."""
 
+    size: Size
     cheapest: float
     dearest: float
     lowest: float
@@ -35,14 +36,14 @@ class _Frame:
         return log10(self.dearest / self.cheapest)
 
     def x(self, cost: float) -> float:
-        return WIDTH * log10(cost / self.cheapest) / self.decades
+        return self.size.width * log10(cost / self.cheapest) / self.decades
 
     def y(self, score: float) -> float:
-        return HEIGHT * (self.highest - score) / (self.highest - self.lowest)
+        return self.size.height * (self.highest - score) / (self.highest - self.lowest)
 
     def figures(self, x: float, y: float) -> dict[str, float]:
-        score = self.highest - y / HEIGHT * (self.highest - self.lowest)
-        return {"cost": self.cheapest * 10 ** (x / WIDTH * self.decades), "score": score}
+        score = self.highest - y / self.size.height * (self.highest - self.lowest)
+        return {"cost": self.cheapest * 10 ** (x / self.size.width * self.decades), "score": score}
 
     def bars(self, spot: "_Spot") -> tuple[Box, Box]:
         left, right = (self.x(cost) for cost in spot.costs)
@@ -101,13 +102,13 @@ def has_a_place(standing: ModelStanding) -> bool:
     return _spot(standing) is not None
 
 
-def frontier_chart(board: Leaderboard) -> Layers:
+def frontier_chart(board: Leaderboard, size: Size) -> Layers:
     """Return the chart of a board of which at least one line :func:`has_a_place`."""
     spots = [spot for standing in board.standings if (spot := _spot(standing))]
-    frame = _frame(spots)
+    frame = _frame(spots, size)
     x = alt.X(
         "cost:Q",
-        title="mean cost of a completed trial (US dollars, logarithmic)",
+        title=COST_TITLE,
         scale=alt.Scale(type="log", domain=[frame.cheapest, frame.dearest], nice=False),
         axis=dollar_axis(frame.cheapest, frame.dearest),
     )
@@ -123,13 +124,14 @@ def frontier_chart(board: Leaderboard) -> Layers:
         noise.encode(x=x, y="low_score:Q", y2="high_score:Q"),
         noise.encode(x="low_cost:Q", x2="high_cost:Q", y=y),
         *_names(spots, frame, x, y),
-        _points(models, spots).encode(x=x, y=y),
-    ).properties(width=WIDTH, height=HEIGHT)
+        _points(models, spots, size).encode(x=x, y=y),
+    ).properties(width=size.width, height=size.height)
 
 
-def _frame(spots: Sequence[_Spot]) -> _Frame:
+def _frame(spots: Sequence[_Spot], size: Size) -> _Frame:
     wide = 10**_MARGIN_DECADES
     return _Frame(
+        size,
         min(spot.costs[0] for spot in spots) / wide,
         max(spot.costs[1] for spot in spots) * wide,
         min(spot.scores[0] for spot in spots) - _MARGIN_POINTS,
@@ -145,9 +147,9 @@ def _line(spots: Sequence[_Spot]) -> alt.Chart:
     return line
 
 
-def _points(models: alt.Chart, spots: Sequence[_Spot]) -> alt.Chart:
+def _points(models: alt.Chart, spots: Sequence[_Spot], size: Size) -> alt.Chart:
     bases = [basis for basis in HOSTINGS if any(spot.standing.hosting == basis for spot in spots)]
-    legend = alt.Legend(orient="top", direction="horizontal", symbolSize=80, titleOrient="left")
+    legend = alt.Legend(orient="top", columns=size.legend_columns, symbolSize=80, titleOrient="left")
     shapes = alt.Scale(domain=[HOSTINGS[basis] for basis in bases], range=[SHAPES[basis] for basis in bases])
     strokes = alt.Scale(domain=[_FIRST, _SECOND, _BEATEN], range=[BLUE, BLUE, MUTED])
     fills = alt.Scale(domain=[_FIRST, _SECOND, _BEATEN], range=[BLUE, PAPER, PAPER])
@@ -169,7 +171,7 @@ def _names(spots: Sequence[_Spot], frame: _Frame, x: alt.X, y: alt.Y) -> tuple[a
     """Return the leaders of the names that are far from their points, a halo for the names, and the names."""
     points = [Point(frame.x(spot.cost), frame.y(spot.score), spot.name) for spot in spots]
     lines = [*_steps(spots, frame), *(bar for spot in spots for bar in frame.bars(spot))]
-    boxes = place(points, WIDTH, HEIGHT, FONT_SIZE, lines)
+    boxes = place(points, frame.size.width, frame.size.height, FONT_SIZE, lines)
     pairs = list(zip(points, boxes, strict=True))
     leaders = [_leader(point, box, frame) for point, box in pairs if box.distance(point) > _LEADER_FROM_PIXELS]
     names = chart_of([{**frame.figures(box.x, box.y), "name": point.name} for point, box in pairs])

@@ -7,4 +7,7 @@ HOSTINGS: dict[HostingBasis, str] = {
     "hardware": "hours of a machine",
     "other": "another basis",
 }
+SHORT: dict[HostingBasis, str] = {"metered": "tokens", "hardware": "machine", "other": "other"}
+"""For narrow columns."""
+
 SHAPES: dict[HostingBasis, str] = {"metered": "circle", "hardware": "square", "other": "triangle-up"}

@@ -2,8 +2,8 @@
 
 from swetrials.records.leaderboard import Leaderboard, PairedDifference
 from swetrials.reports.charts.cells import Cell, Grid, grid_chart
-from swetrials.reports.charts.shades import BETTER, NOTHING, WORSE, ink_on, shade
-from swetrials.reports.charts.style import Layers
+from swetrials.reports.charts.shades import BETTER, WORSE, ink_on, shade
+from swetrials.reports.charts.style import INK, PANEL, Layers
 
 TIED = "="
 
@@ -36,5 +36,7 @@ def chance(pair: PairedDifference) -> str:
 
 def _cell(row: str, column: str, pair: PairedDifference, most: float) -> Cell:
     ramp = {"better": BETTER, "worse": WORSE}.get(pair.verdict)
-    fill = NOTHING if ramp is None else shade(abs(pair.difference.value or 0.0) / most, ramp)
+    if ramp is None:
+        return Cell(row, column, chance(pair), PANEL, INK)
+    fill = shade(abs(pair.difference.value or 0.0) / most, ramp)
     return Cell(row, column, chance(pair), fill, ink_on(fill))

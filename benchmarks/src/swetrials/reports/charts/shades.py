@@ -12,7 +12,6 @@ SCORES: Final = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838
 BETTER: Final = ("#cfe3f1", "#8fbfde", "#4f97c7", "#005f96")
 WORSE: Final = ("#fadfcb", "#f2b98f", "#e08a4f", "#a94a08")
 COUNTS: Final = ("#f7e3d3", "#f0b98c", "#dd8446", "#a94a08")
-NOTHING: Final = "#eceff2"
 
 
 def shade(share: float, ramp: Sequence[str]) -> str:

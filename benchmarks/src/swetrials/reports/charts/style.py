@@ -5,6 +5,7 @@ Okabe and Ito's, "Color Universal Design" (2008), a shade darker where text or t
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 
@@ -15,6 +16,7 @@ INK = "#1b1f24"
 MUTED = "#5a6470"
 GRID = "#dde1e6"
 PAPER = "#ffffff"
+PANEL = "#eceff2"
 BLUE = "#0072b2"
 ORANGE = "#d55e00"
 GREEN = "#00805d"
@@ -27,6 +29,7 @@ VARIABLES = {
     MUTED: "--muted",
     GRID: "--grid",
     PAPER: "--paper",
+    PANEL: "--panel",
     BLUE: "--blue",
     ORANGE: "--orange",
     GREEN: "--green",
@@ -47,31 +50,35 @@ def chart_of(values: Sequence[Mapping[str, object]]) -> alt.Chart:
     return alt.Chart(alt.Data(values=list(values)))  # type: ignore[no-untyped-call]
 
 
-def styled(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
-    """Give a chart the common look; the last step before it is drawn."""
-    look: alt.TopLevelMixin = (
-        chart.configure(font=FONT, background=PAPER, padding=8, aria=False)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=INK,
-            titleColor=MUTED,
-            labelFontSize=FONT_SIZE,
-            titleFontSize=FONT_SIZE,
-            titleFontWeight="normal",
-            gridColor=GRID,
-            domainColor=GRID,
-            tickColor=GRID,
-            labelLimit=400,
-        )
-        .configure_legend(
-            labelColor=INK,
-            titleColor=MUTED,
-            labelFontSize=FONT_SIZE,
-            titleFontSize=FONT_SIZE,
-            titleFontWeight="normal",
-            labelLimit=400,
-        )
-        .configure_title(color=INK, fontSize=FONT_SIZE + 1)
-        .configure_text(font=FONT, fontSize=FONT_SIZE, color=INK)
-    )
-    return look
+def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """Return a chart in the common look, as Vega-Lite."""
+    # Altair checks each part as it is made; checking the whole once more takes as long as drawing it.
+    found: dict[str, Any] = chart.to_dict(validate=False)
+    return {**found, "config": _CONFIG}
+
+
+_TEXT = {"labelColor": INK, "titleColor": MUTED, "labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE}
+_CONFIG = {
+    "font": FONT,
+    "background": PAPER,
+    "padding": 8,
+    "aria": False,  # the picture as a whole is described
+    "view": {"stroke": None},
+    "axis": {
+        **_TEXT,
+        "titleFontWeight": "normal",
+        "gridColor": GRID,
+        "domainColor": GRID,
+        "tickColor": GRID,
+        "labelLimit": 400,
+    },
+    "legend": {
+        **_TEXT,
+        "titleFontWeight": "normal",
+        "labelLimit": 400,
+        # Several legends stand one below the other.
+        "layout": {"top": {"direction": "vertical", "anchor": "start", "margin": 2}},
+    },
+    "title": {"color": INK, "fontSize": FONT_SIZE + 1},
+    "text": {"fontSize": FONT_SIZE, "color": INK},
+}

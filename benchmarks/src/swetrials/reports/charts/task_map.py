@@ -7,7 +7,8 @@ import altair as alt
 from swetrials.analysis.task_grid import TaskCell, tasks_by_tier
 from swetrials.records.leaderboard import Leaderboard
 from swetrials.reports.charts.cells import Cell, Grid, grid_chart
-from swetrials.reports.charts.shades import NOTHING, SCORES, ink_on, shade
+from swetrials.reports.charts.shades import SCORES, ink_on, shade
+from swetrials.reports.charts.style import INK, PANEL
 from swetrials.reports.tiers import tiers_of
 
 FAILED, PARTLY, UNSCORED, NOT_VALID = "F", "*", "?", "-"
@@ -31,6 +32,6 @@ def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
 def _cell(cell: TaskCell, label: str, low: float, high: float) -> Cell:
     if cell.score is None:
         text = FAILED if cell.failed else NOT_VALID if cell.not_valid else UNSCORED
-        return Cell(cell.task, label, text, NOTHING, ink_on(NOTHING))
+        return Cell(cell.task, label, text, PANEL, INK)
     fill = shade((cell.score - low) / (high - low) if high > low else 1.0, SCORES)
     return Cell(cell.task, label, f"{cell.score:.0f}{PARTLY if cell.failed else ''}", fill, ink_on(fill))
