@@ -73,6 +73,7 @@ def words_in(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]+)</text>", svg)
 
 
+@pytest.mark.slow
 def test_the_committed_pages_are_what_their_own_commands_make(workplace: Path) -> None:
     for page, words in zip(PAGES, commands(), strict=True):
         done = run(workplace, SCRIPT, *words[1:])
@@ -118,7 +119,7 @@ def test_the_answer_is_printed_where_no_file_is_asked_for(workplace: Path) -> No
         ("--judged-inputs other.csv", "no task of published-results is left to evaluate"),
         ("--judged-inputs torn.json", "torn.json: not JSON"),
         ("--allowed-file empty.txt", "empty.txt names no model"),
-        ("--baseline gpt-1", "gpt-1: no measured model with score and cost is called that"),
+        ("--baseline gpt-1", "gpt-1: no measured model is called that; there are claude-haiku-4-5, "),
         ("--harness codex", "--harness codex: no such trials; there are omp"),
         ("--data nowhere", "nowhere: no trial with a metrics.json"),
         ("--dataset nowhere.yaml", "nowhere.yaml: "),

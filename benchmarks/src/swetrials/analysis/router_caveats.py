@@ -40,7 +40,7 @@ def caveats(ground: Ground, runs: Sequence[EvaluationRun], *, holdout: bool) -> 
             "it out, the means with failures as 0 do not."
         )
     if unmeasured := sum(row.actual_failed is None for row in runs[0].rows):
-        yield f"On {unmeasured} tasks the model that the router picked was never run: these are in no total."
+        yield f"On {unmeasured} of {tasks} tasks the model that the router picked was never run: these are in no total."
 
 
 def _thinnest(ground: Ground) -> str | None:

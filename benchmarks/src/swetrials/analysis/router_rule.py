@@ -96,7 +96,9 @@ class RouterRule:
         Raises:
             RuleError: a name on a list cannot be used.
         """
-        return self._candidates(entries, self._allowed, self._available)
+        # Without tiers every model stands on its overall means, so that none is out for what it did at one of them.
+        overall = [{key: value for key, value in entry.items() if key != "tiers"} for entry in entries]
+        return self._candidates(overall, self._allowed, self._available)
 
     def model_named(self, entries: Sequence[Entry], name: str) -> str:
         """Return the measured model that a name stands for, however it is spelled.
@@ -104,19 +106,17 @@ class RouterRule:
         Raises:
             RuleError: none, or more than one.
         """
-        found = self._candidates(entries, None, [name])
+        # Only the name counts here, so every model gets figures with which it is a candidate.
+        named = [{"model": entry["model"], "mean_score": 0.0, "mean_cost_usd": 0.0} for entry in entries]
+        found = self._candidates(named, None, [name])
         if len(found) != 1:
-            raise RuleError(
-                f"{name}: no measured model with score and cost is called that; there are {_listed(entries)}"
-            )
+            raise RuleError(f"{name}: no measured model is called that; there are {_listed(entries)}")
         return found[0]
 
     def _candidates(
         self, entries: Sequence[Entry], allowed: Sequence[str] | None, available: Sequence[str] | None
     ) -> tuple[str, ...]:
-        # Without tiers every model stands on its overall means, so that none is out for what it did at one of them.
-        overall = [{key: value for key, value in entry.items() if key != "tiers"} for entry in entries]
-        answer = self._route(overall, self._module.TIERS[0], _LOWEST_FLOOR, allowed, available)
+        answer = self._route(entries, self._module.TIERS[0], _LOWEST_FLOOR, allowed, available)
         return tuple(sorted(candidate["model"] for candidate in answer["cleared_floor"]))
 
     def _route(

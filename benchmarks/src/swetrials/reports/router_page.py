@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from swetrials.records.router_evaluation import EvaluationConfig, EvaluationRun, RouterEvaluation
 from swetrials.reports import router_tables as tables
@@ -151,7 +152,7 @@ def _over_floors(evaluation: RouterEvaluation, drawing: Drawing | None) -> Itera
     yield "## Over all floors"
     yield ""
     if drawing is not None:
-        yield from [f"![{drawing.description}]({drawing.name}.svg)", ""]
+        yield from [f"![{drawing.description}]({quote(drawing.name)}.svg)", ""]
     yield from table(columns, tables.curve_rows(evaluation.curve, holdout=holdout))
     if holdout:
         yield from ["", "The last two columns are in sample, the others held out."]
