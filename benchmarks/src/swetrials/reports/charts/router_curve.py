@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import log10
+from itertools import pairwise
+from math import hypot, log10
 
 import altair as alt
 
@@ -17,6 +18,7 @@ LABELLED_FLOORS = (55, 65, 70, 75, 80, 85)
 
 _MARGIN_DECADES, _MARGIN_POINTS = 0.08, 2.5
 _LEADER_FROM_PIXELS = 13.0
+_BEAD_PIXELS = 8.0
 _FIXED = "one model on everything"
 _SHAPES = {
     _FIXED: ("circle", MUTED),
@@ -151,8 +153,7 @@ def _names(
     labelled = {_place_of(point): f"{point.floor:g}" for point in reversed(curve) if point.floor in LABELLED_FLOORS}
     points = [Point(*frame.pixels(s.cost, s.score), s.name) for s in spots]
     floors = [Point(*frame.pixels(*at), name) for at, name in labelled.items()]
-    dots = [Box(*frame.pixels(*_place_of(point)), FONT_SIZE, FONT_SIZE) for point in curve]
-    boxes = place([*points, *floors], WIDTH, HEIGHT, FONT_SIZE, dots)
+    boxes = place([*points, *floors], WIDTH, HEIGHT, FONT_SIZE, list(_beads(curve, frame)))
     pairs = list(zip([*points, *floors], boxes, strict=True))
     leaders = [_leader(p, box, frame) for p, box in pairs if box.distance(p) > _LEADER_FROM_PIXELS]
     yield chart_of(leaders).mark_rule(color=MUTED, strokeWidth=0.7).encode(x=x, y=y, x2="to_cost:Q", y2="to_score:Q")
@@ -160,6 +161,14 @@ def _names(
         names = chart_of([{**frame.figures(box.x, box.y), "name": point.name} for point, box in some])
         yield names.mark_text(stroke=PAPER, strokeWidth=3, strokeJoin="round").encode(x=x, y=y, text="name:N")
         yield names.mark_text(color=colour).encode(x=x, y=y, text="name:N")
+
+
+def _beads(curve: Sequence[CurvePoint], frame: _Frame) -> Iterator[Box]:
+    """Yield small boxes along the curve, which names had better not cross."""
+    for (x, y), (to_x, to_y) in pairwise(frame.pixels(*_place_of(point)) for point in curve):
+        steps = max(1, round(hypot(to_x - x, to_y - y) / _BEAD_PIXELS))
+        for step in range(steps + 1):
+            yield Box(x + (to_x - x) * step / steps, y + (to_y - y) * step / steps, _BEAD_PIXELS, _BEAD_PIXELS)
 
 
 def _leader(point: Point, box: Box, frame: _Frame) -> dict[str, float]:
