@@ -29,6 +29,7 @@ from swetrials.store.project import Project
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TRASH, TrialFolder
 from swetrials.trials.crew import Sandbox
+from swetrials.trials.executors.local import Local
 from swetrials.trials.trial import Observer, Progress
 from trials.stand_in import SAID, SECRET, WHOLE, Yard
 
@@ -90,6 +91,7 @@ def bench_of(yard: Yard, script: str = WHOLE, **changes: object) -> Workbench:
         project=Project(yard.root / "project"),
         plan=yard.plan(script, **changes),
         provider=Endpoint(),
+        executor=Local(),
         repositories=yard.repositories,
         work_root=yard.work,
         sandbox=Sandbox(None),

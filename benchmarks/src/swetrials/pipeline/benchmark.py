@@ -18,6 +18,8 @@ from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
 from swetrials.store.results import TRASH, TrialFolder
 from swetrials.trials.crew import Listener
+from swetrials.trials.executors.base import Machines
+from swetrials.trials.executors.local import HERE
 from swetrials.trials.schedule import run_trials
 from swetrials.trials.standing import standings
 from swetrials.trials.trial import Observer
@@ -95,6 +97,7 @@ async def run_plan(
 
     Raises:
         PreflightError: a check failed; nothing was spent.
+        MachinesError: the machines that agents are to run on cannot be reached.
         UsageError: another run is writing to the same results.
     """
     with _only_run(bench.plan.scopes):
@@ -104,15 +107,16 @@ async def run_plan(
         expected = forecast(bench, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
         about = (on_disk, budget_check(bench, expected))
-        await preflight(bench, hosting, options, viewer, about, more_checks)
-        if in_the_way := sum(s.stale for s in to_run):
-            viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
-        viewer.expect(len(to_run))
-        budget = expected.budget(bench.config.max_budget_usd)
-        crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
-        crew = replace(crew, listen=viewer.listener or crew.listen)
-        with locked(bench, judge):
-            made = await run_trials(crew, bench.plan.dataset, to_run, bench.plan.output, viewer.progress)
+        async with bench.executor.open(bench.config) as machines:
+            await preflight(bench, hosting, options, viewer, about, more_checks, machines)
+            if in_the_way := sum(s.stale for s in to_run):
+                viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
+            viewer.expect(len(to_run))
+            budget = expected.budget(bench.config.max_budget_usd)
+            crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
+            crew = replace(crew, listen=viewer.listener or crew.listen)
+            with locked(bench, judge):
+                made = await run_trials(crew, bench.plan.dataset, to_run, bench.plan.output, viewer.progress, machines)
     return RunResult(
         tuple(made),
         tuple(s.state for s in kept if isinstance(s.state, Metrics)),
@@ -127,6 +131,7 @@ async def preflight(
     viewer: Viewer,
     about: Sequence[Check],
     more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
+    machines: Machines = HERE,
 ) -> None:
     """Check everything that a planned run of agents needs, and show each check as it is made.
 
@@ -137,6 +142,7 @@ async def preflight(
         viewer: who is watching.
         about: what has been found out about the results and the budget.
         more_checks: what else has to hold before anything is spent; not asked when something failed.
+        machines: where the agents are to run.
 
     Raises:
         PreflightError: a check failed; nothing was spent.
@@ -157,6 +163,8 @@ async def preflight(
     async for check in route_checks(bench.agent, hosting):
         show(check)
     for check in about:
+        show(check)
+    for check in () if failed else await machines.checks(bench.crew(hosting), hosting.route("preflight")):
         show(check)
     if options.skip_probe:
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))

@@ -23,9 +23,8 @@ from swetrials.trials.standing import Standing
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
 from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group
-from swetrials.workspace.space import Space, attempt_space, free_bytes
+from swetrials.workspace.space import BYTES_NEEDED, Space, attempt_space, free_bytes
 
-_BYTES_NEEDED = 2_000_000_000
 _PROBE_SECONDS = 90.0
 _PROBE_PROMPT = "Answer with the single word: ready"
 
@@ -63,9 +62,9 @@ def _no_git() -> Check:
 def _space(place: Path) -> Check:
     free = free_bytes(place)
     detail = f"{free / 1e9:.1f} GB free at {place}"
-    if free < _BYTES_NEEDED:
+    if free < BYTES_NEEDED:
         return Check(
-            "disk", "failed", f"{detail}, {_BYTES_NEEDED / 1e9:.0f} GB needed", "free space, or set --clone-dir"
+            "disk", "failed", f"{detail}, {BYTES_NEEDED / 1e9:.0f} GB needed", "free space, or set --clone-dir"
         )
     return Check("disk", "ok", detail)
 

@@ -21,6 +21,8 @@ from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
 from swetrials.trials.budget import Budget
 from swetrials.trials.crew import Crew, Sandbox
+from swetrials.trials.executors import EXECUTORS
+from swetrials.trials.executors.base import Executor
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.repositories import Repositories
@@ -40,6 +42,7 @@ class Workbench:
     project: Project
     plan: Plan
     provider: Provider
+    executor: Executor
     repositories: Repositories
     work_root: Path
     sandbox: Sandbox
@@ -121,6 +124,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
         project=project,
         plan=plan,
         provider=provider,
+        executor=EXECUTORS[config.executor],
         repositories=Repositories(work_root / "mirrors"),
         work_root=work_root,
         sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output, work_root),

@@ -1,9 +1,18 @@
 """The runner's configuration: one flat record that flags, environment, file and defaults fill."""
 
+import json
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PositiveFloat,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 from swetrials.records.base import PathPart, Record, fault_at, safe_path_part
 from swetrials.records.slug import model_slug
@@ -55,6 +64,28 @@ def model_id(value: str) -> str:
     return value
 
 
+def cluster_address(value: str) -> str:
+    """Return ``value`` when it is ``auto`` or the host and port of a Ray cluster.
+
+    Raises:
+        ValueError: it is neither; Ray's client protocol (``ray://``) does not do what is needed here.
+    """
+    host, _, port = value.rpartition(":")
+    if value != "auto" and ("/" in value or not host or not port.isdecimal()):
+        raise ValueError(f"{value!r} is neither auto nor HOST:PORT, such as 10.0.0.1:6379")
+    return value
+
+
+def _from_json(value: object) -> object:
+    """Return what a flag or a variable means, which is JSON; a file's values are what they are."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError(f'{value!r} is not JSON, such as {{"vllm_qwen": 1}}') from None
+
+
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -79,6 +110,18 @@ class RunnerConfig(Record):
     clone_dir: Text | None = Field(None, description="mirrors and checkouts; default: a private temp folder")
     tasks: tuple[PathPart, ...] = Field((), description="task ids to run; empty: all")
     count: int | None = Field(None, ge=1, description="run only the first N of the chosen tasks")
+    executor: Literal["local", "ray"] = Field(
+        "local", description="where agents run: on this machine, or on those of a Ray cluster"
+    )
+    ray_address: Annotated[str, AfterValidator(cluster_address)] = Field(
+        "auto", description="ray: the cluster, as HOST:PORT; auto: the one that this machine is in"
+    )
+    ray_resources: Annotated[dict[Text, PositiveFloat], BeforeValidator(_from_json)] = Field(
+        {}, description="ray: what a machine sets aside for each trial, such as {vllm_qwen: 1}; CPU: 1 unless given"
+    )
+    shared_dir: Text | None = Field(
+        None, description="ray: a folder that all machines share, through which files come back"
+    )
     concurrency: int = Field(1, ge=1, le=256, description="trials at the same time")
     provider_concurrency: int | None = Field(
         None, ge=1, description="trials at the same time on this provider, of all runs that share the clone_dir"

@@ -70,7 +70,7 @@ class AttemptRecord(Record):
     time: TimeSplit = TimeSplit()
     num_turns: int | None = None
     exit_code: int | None = Field(None, description="negative: the signal that ended the agent")
-    ended_by: str = Field("", description="exited, grace, wall_limit, idle_limit, budget, cancelled")
+    ended_by: str = Field("", description="exited, grace, wall_limit, idle_limit, budget, cancelled, lost")
     survivors: int = Field(0, ge=0, description="processes alive after the final KILL; anything but 0 is a fault")
     session_id: str | None = None
     result_subtype: str | None = None
@@ -78,6 +78,9 @@ class AttemptRecord(Record):
     stream_log: str = Field("", description="relative to the trial's folder")
     trajectory: str = Field("", description="relative to the trial's folder; what the agent did, in ATIF")
     vllm_prometheus: VllmPrometheus | None = Field(None, exclude_if=lambda block: block is None)
+    machine: str | None = Field(
+        None, exclude_if=lambda name: name is None, description="of a cluster; absent where the harness itself ran it"
+    )
     findings: tuple[Finding, ...] = ()
 
 

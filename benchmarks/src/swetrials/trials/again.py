@@ -6,9 +6,12 @@ from dataclasses import replace
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import DESIGN_DOCUMENTS, AttemptRecord
 from swetrials.records.outcome import OutcomeKind
-from swetrials.trials.attempt import Attempt
+from swetrials.trials.attempt import LOST, Attempt
 from swetrials.trials.crew import Order
 from swetrials.trials.verdict import missing_after_design
+
+MOST_LOSSES = 3
+"""How often an attempt is begun again on another machine; a trial that is lost each time may be what kills them."""
 
 _MAY_PASS = {OutcomeKind.RATE_LIMITED, OutcomeKind.PROVIDER_ERROR}
 
@@ -18,7 +21,8 @@ def next_order(config: RunnerConfig, order: Order, attempts: Sequence[Attempt]) 
 
     The agent repeats requests by itself, for it keeps the conversation (``request_retries``). Here whole attempts are
     repeated, from a fresh checkout, and only after failures that neither model nor agent answer for and that may
-    pass (``max_retries``). A top-up that failed is repeated as one.
+    pass (``max_retries``). A top-up that failed is repeated as one. An attempt whose machine was lost is made again
+    whatever the configuration says: it is neither a retry nor a top-up, but still to be made.
 
     Args:
         config: how often.
@@ -26,7 +30,10 @@ def next_order(config: RunnerConfig, order: Order, attempts: Sequence[Attempt]) 
         attempts: all of the trial's so far.
     """
     last = attempts[-1]
-    done = [attempt.record.reason for attempt in attempts]
+    lost = sum(attempt.record.ended_by == LOST for attempt in attempts)
+    if last.record.ended_by == LOST:
+        return replace(order, number=order.number + 1) if lost < MOST_LOSSES else None
+    done = [attempt.record.reason for attempt in attempts if attempt.record.ended_by != LOST]
     if may_pass(last.record) and done.count("retry") < config.max_retries:
         return replace(order, number=order.number + 1, reason="retry")
     missing = missing_after_design(last.record.artifacts_produced, DESIGN_DOCUMENTS)

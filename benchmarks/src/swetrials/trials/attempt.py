@@ -18,6 +18,11 @@ from swetrials.workspace.patch import apply_patch
 from swetrials.workspace.processes import Ended
 from swetrials.workspace.space import Space, attempt_space
 
+ATTEMPT = "attempt.json"
+
+LOST = "lost"
+"""``ended_by`` of an attempt on another machine that is gone, and of which only what was heard by then is known."""
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -27,8 +32,13 @@ class Attempt:
     artifacts: dict[str, bytes]
 
 
-async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
-    """Run an agent once, gather what it leaves, and add it to the trial's ledger.
+def new_attempt_id(order: Order) -> str:
+    """Return an id, and mark, that no other attempt has."""
+    return f"{order.trial.label[:40]}-{order.number}-{secrets.token_hex(4)}"
+
+
+async def run_attempt(crew: Crew, order: Order, attempt_id: str, ledger: list[Attempt], watch: Watch) -> Attempt:
+    """Run an agent once on this machine, gather what it leaves, and add it to the trial's ledger.
 
     The attempt's stream, its requests and its standard error go to the trial's folder as they come, its record
     when it has ended. Whatever becomes of the agent is the record's outcome. An attempt that was cancelled, or
@@ -40,7 +50,6 @@ async def run_attempt(crew: Crew, order: Order, ledger: list[Attempt], watch: Wa
         LaunchError: the agent cannot be started.
         OSError: the disk is full or not writable.
     """
-    attempt_id = f"{order.trial.label[:40]}-{order.number}-{secrets.token_hex(4)}"
     route = crew.hosting.route(attempt_id)
     # Without the meter the agent holds the real key, which may be in no variable of ours: a profile's, for one.
     crew = crew.hiding(route.secrets)
@@ -85,5 +94,5 @@ async def _enter(going: Going, order: Order, ended: Ended, ledger: list[Attempt]
         ledger.append(attempt)
         going.crew.budget.end(going.id, attempt.record.cost.amount_usd)
         with suppress(OSError):  # on a full disk the trial's own record, which holds this one, has to survive
-            await run_sync(write_record_once, order.folder / "attempt.json", attempt.record)
+            await run_sync(write_record_once, order.folder / ATTEMPT, attempt.record)
     return ledger[-1]

@@ -37,8 +37,8 @@ Listener = Callable[[Trial, Sequence[Event]], None]
 """Called with what the agent of a trial has just said and done; secrets are not masked in it."""
 
 
-def _nobody(trial: Trial, events: Sequence[Event]) -> None:
-    pass
+def nobody(trial: Trial, events: Sequence[Event]) -> None:
+    """Listen to nothing."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Crew:
     keep_checkouts: bool = False
     backoff: Backoff = field(default_factory=Backoff)
     budget: Budget = field(default_factory=Budget)
-    listen: Listener = _nobody
+    listen: Listener = nobody
 
     def hiding(self, secrets: Iterable[str]) -> Self:
         """Return a crew that masks further secrets in whatever is written."""

@@ -14,7 +14,7 @@ from swetrials.records.slug import model_slug
 from swetrials.records.usage import UsageBlock
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import sha256_of
-from swetrials.trials.attempt import Attempt
+from swetrials.trials.attempt import LOST, Attempt
 from swetrials.trials.crew import Crew
 from swetrials.trials.plan import Trial, prompt_sha256
 from swetrials.trials.witnesses import disagreements, joined
@@ -151,7 +151,10 @@ def _known_sum(values: Iterable[float | None]) -> float | None:
 def _findings(attempts: Sequence[AttemptRecord], usage: UsageBlock) -> list[Finding]:
     findings = [finding for attempt in attempts for finding in attempt.findings]
     for earlier, attempt in pairwise(attempts):
-        if attempt.reason == "topup":
+        if earlier.ended_by == LOST:
+            message = f"attempt {earlier.number} and its tokens since the last news of it are lost: {earlier.machine}"
+            findings.append(Finding(code="machine_lost", severity="warning", message=message))
+        elif attempt.reason == "topup":
             asked = earlier.outcome.detail.removeprefix("missing: ")
             findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
         else:

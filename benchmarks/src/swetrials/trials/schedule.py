@@ -11,13 +11,20 @@ from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.results import move_to_trash, state_of
 from swetrials.trials.crew import Crew
+from swetrials.trials.executors.base import Machines
+from swetrials.trials.executors.local import HERE
 from swetrials.trials.standing import Standing
 from swetrials.trials.trial import Observer, leave_out, run_trial
 from swetrials.workspace.places import one_of
 
 
 async def run_trials(
-    crew: Crew, dataset: LoadedDataset, standings: Sequence[Standing], results: Path, observe: Observer
+    crew: Crew,
+    dataset: LoadedDataset,
+    standings: Sequence[Standing],
+    results: Path,
+    observe: Observer,
+    machines: Machines = HERE,
 ) -> list[Metrics]:
     """Run trials in their order, at most ``concurrency`` at a time, and return their records in that order.
 
@@ -32,6 +39,7 @@ async def run_trials(
         standings: the trials, with what is on disk of them.
         results: root of the results tree, where earlier trials are moved to the trash.
         observe: called with each trial's progress.
+        machines: where their attempts are made.
     """
     planned_at = datetime.now(UTC)
     places = anyio.CapacityLimiter(crew.config.concurrency)
@@ -44,7 +52,7 @@ async def run_trials(
                 records[index] = leave_out(crew, dataset, standing.trial, planned_at, observe, keep=standing.stale)
                 return
             with _in_place_of(standing, results):
-                records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe)
+                records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe, machines)
 
     async with anyio.create_task_group() as counting:
         counting.start_soon(crew.budget.keep_counting)

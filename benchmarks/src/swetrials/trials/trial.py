@@ -16,8 +16,9 @@ from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_atomically, write_record
 from swetrials.trials.again import next_order
-from swetrials.trials.attempt import run_attempt
 from swetrials.trials.crew import Crew, Order
+from swetrials.trials.executors.base import Machines
+from swetrials.trials.executors.local import HERE
 from swetrials.trials.plan import Trial
 from swetrials.trials.record import Ledger, record_of
 from swetrials.trials.telling import TRAJECTORY
@@ -43,7 +44,12 @@ Observer = Callable[[Progress], None]
 
 
 async def run_trial(
-    crew: Crew, dataset: LoadedDataset, trial: Trial, planned_at: datetime, observe: Observer
+    crew: Crew,
+    dataset: LoadedDataset,
+    trial: Trial,
+    planned_at: datetime,
+    observe: Observer,
+    machines: Machines = HERE,
 ) -> Metrics:
     """Run one trial and return its record, which is on disk by then, unless the disk refuses it.
 
@@ -54,7 +60,7 @@ async def run_trial(
     try:
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
         observe(Progress(trial, "checkout"))
-        await _attempts(ledger, observe)
+        await _attempts(ledger, observe, machines)
     except (GitError, LaunchError, ProviderError, OSError) as error:
         ledger.failure = environment_failure(error)
     except anyio.get_cancelled_exc_class():
@@ -86,7 +92,7 @@ def leave_out(
     return metrics
 
 
-async def _attempts(ledger: Ledger, observe: Observer) -> None:
+async def _attempts(ledger: Ledger, observe: Observer, machines: Machines) -> None:
     crew, trial = ledger.crew, ledger.trial
     repo = ledger.dataset.repo_address(trial.task)
     ledger.commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
@@ -97,7 +103,9 @@ async def _attempts(ledger: Ledger, observe: Observer) -> None:
         observe(Progress(trial, state, tally.turns, tally.usage.usage.total, cost_usd))
 
     while True:
-        attempt = await run_attempt(crew, order, ledger.attempts, watch)
+        if machines.waiting:
+            observe(Progress(trial, machines.waiting))
+        attempt = await machines.attempt(crew, order, ledger.attempts, watch)
         following = next_order(crew.config, order, ledger.attempts)
         if following is None or crew.budget.closed:
             return
@@ -110,6 +118,7 @@ async def _attempts(ledger: Ledger, observe: Observer) -> None:
 
 
 def environment_failure(error: Exception) -> Outcome:
+    """Return the outcome of what an exception has kept from being done, or from coming to its end."""
     detail = str(error)
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return Outcome.of(OutcomeKind.DISK_FULL, detail)

@@ -21,6 +21,9 @@ LOCK = ".lock"
 KEPT = ".kept"
 """Suffix of the file that says that the folder is to be kept."""
 
+BYTES_NEEDED = 2_000_000_000
+"""Free disk space that a run wants before it begins."""
+
 _REMOVAL_TRIES = 3
 
 
