@@ -142,6 +142,7 @@ def test_setup_is_silent_when_there_is_nothing_to_do(tmp_path: Path) -> None:
         ("dataset_loader.py", "dataset validate"),
         ("codex_judge.py", "judge"),
         ("summarize_run.py", "summarize"),
+        ("run-swe-router-headless.py", "router inputs"),
         ("eval_swe_router.py", "router evaluate"),
     ],
 )

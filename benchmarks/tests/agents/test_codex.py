@@ -209,6 +209,11 @@ def test_the_permission_mode_chooses_the_sandbox_of_the_commands(mode: str, sand
     assert argv[argv.index("--sandbox") + 1] == sandbox
 
 
+def test_without_a_tool_that_could_write_the_sandbox_is_read_only() -> None:
+    argv = Codex().launch(BINARY, responses_job(permission_mode="dontAsk", allowed_tools=("Glob", "Read"))).argv
+    assert argv[argv.index("--sandbox") + 1] == "read-only"
+
+
 def config_of(work: Job) -> dict[str, Any]:
     return tomllib.loads(Codex().launch(BINARY, work).files[work.home / ".codex" / "trial.config.toml"])
 

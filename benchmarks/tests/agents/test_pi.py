@@ -125,7 +125,8 @@ def test_only_tools_of_the_configuration_are_offered() -> None:
         argv = Pi().launch(BINARY, job(allowed_tools=names)).argv
         return argv[argv.index("--tools") + 1] if "--tools" in argv else ""
 
-    assert tools("Bash", "Read", "Task") == "bash,read"
+    assert tools("Bash", "Glob", "Read", "Task") == "bash,read"
+    assert tools("Glob", "Grep", "Read") == "read,find,grep,ls", "what it has to look round with in place of a shell"
     assert tools("Task") == ""
     assert "--no-tools" in Pi().launch(BINARY, job(allowed_tools=("Task",))).argv
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from swetrials.agents.base import Skill
 from swetrials.judges.reply import ReplyError, json_object
@@ -80,9 +81,13 @@ def read_answer(text: str) -> RouterInputs:
     try:
         answer = _Answer.model_validate(json_object(text))
     except ValidationError as error:
-        told = (f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}" for fault in error.errors())
-        raise ReplyError("; ".join(told)) from None
+        raise ReplyError("; ".join(map(_complaint, error.errors()))) from None
     return RouterInputs.model_validate(answer.model_dump())
+
+
+def _complaint(fault: ErrorDetails) -> str:
+    where = (*fault["loc"], *fault.get("ctx", {}).get("at", ()))
+    return f"{'.'.join(map(str, where))}: {fault['msg']}"
 
 
 def _listed(values: Sequence[object]) -> str:

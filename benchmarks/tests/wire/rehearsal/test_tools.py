@@ -34,6 +34,7 @@ WRITE = Action(write=WriteFile(path="a.py", content="x\n"))
 EDIT = Action(edit=EditFile(path="a.py", old="x", new="y"))
 SHELL = Action.model_validate({"shell": "ls"})
 AGENT = Action.model_validate({"tool": {"name": "Agent", "arguments": {"prompt": "Look."}}})
+READ = Action(read="a b.py")
 BASH = tool("bash", "command")
 
 
@@ -55,6 +56,8 @@ BASH = tool("bash", "command")
             [tool("edit", "path", "oldText", "newText")],
             [("edit", {"path": "a.py", "oldText": "x", "newText": "y"})],
         ),
+        (READ, [BASH, tool("Read", "file_path")], [("Read", {"file_path": "a b.py"})]),
+        (READ, [tool("exec_command", "cmd")], [("exec_command", {"cmd": "cat 'a b.py'"})]),
         (SHELL, [tool("exec_command", "cmd", "workdir")], [("exec_command", {"cmd": "ls"})]),
         (SHELL, [tool("shell", "command", command="array")], [("shell", {"command": ["bash", "-lc", "ls"]})]),
         (
