@@ -34,6 +34,7 @@ def judgment(repeat: int, inputs: RouterInputs | None, failure: str = "", task: 
         failure=failure,
         outcome=Outcome.of(OutcomeKind.COMPLETED),
         agent_version="2.1.332",
+        models_served=("claude-opus-5",),
         prompt_sha256="0",
         started_at="2026-11-29T10:00:00+00:00",
         seconds=61.5,
@@ -59,6 +60,7 @@ def test_the_page_shows_each_task_each_judgment_and_each_failure() -> None:
     ]
     page = judged_inputs_markdown(with_judgments(RECORD, made, ["import", "export"]))
     assert "| by | us.anthropic.claude-opus-5 by bedrock, us-east-1, in claude-code 2.1.332 |" in page
+    assert "| answered by | claude-opus-5 |" in page
     assert "| judgments | 3, 1 of them failed; 2 asked for of each task |" in page
     assert "| cost | $0.7500 |" in page
     assert "| tokens | 3,150 |" in page

@@ -55,6 +55,7 @@ def judge(
     except KeyboardInterrupt:
         if file.exists():
             render(file, page)
+        print("the same command goes on with what is missing")
         raise
     write_atomically(page, judged_inputs_markdown(record))
     return _told(console, record, (file, page))

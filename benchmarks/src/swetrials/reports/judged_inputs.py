@@ -33,8 +33,10 @@ def judged_inputs_markdown(record: JudgedInputs) -> str:
 def _header(record: JudgedInputs) -> list[tuple[str, str]]:
     region = f", {record.aws_region}" if record.aws_region else ""
     versions = sorted({judgment.agent_version for judgment in record.judgments if judgment.agent_version})
+    served = sorted({model for judgment in record.judgments for model in judgment.models_served})
     return [
         ("by", f"{record.model} by {record.provider}{region}, in {' '.join([record.agent, ', '.join(versions)])}"),
+        ("answered by", ", ".join(served) or figures.UNKNOWN),
         ("when", f"{record.started_at} to {record.ended_at or 'now: not everything that was asked for is judged'}"),
         ("judgments", f"{record.judged}, {record.failed} of them failed; {record.repeats} asked for of each task"),
         ("cost", figures.dollars(record.cost)),
