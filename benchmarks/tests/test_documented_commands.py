@@ -112,5 +112,5 @@ def test_the_pages_show_commands_of_every_kind() -> None:
 
 @pytest.mark.parametrize("words", [["no-such"], ["run", "--no-such"], ["run", "--repeats", "many"]])
 def test_a_command_that_does_not_exist_is_refused(words: list[str]) -> None:
-    with pytest.raises(Exception, match="(?i)no such|valid integer"):
+    with pytest.raises(Exception, match=r"(?i)no such|valid integer"):
         parse(words)
