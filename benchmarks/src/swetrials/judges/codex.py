@@ -33,7 +33,7 @@ from swetrials.records.usage import UsageReport
 from swetrials.store.stream_log import StreamLog
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.processes import Command, Ended, LaunchError, Limits, run_captured, run_group
-from swetrials.workspace.space import Space, SpaceError, attempt_space
+from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _SETTINGS = (
     "project_doc_max_bytes=0",
@@ -78,7 +78,7 @@ class CodexJudge:
         if installed is None:
             return unscored(_NOT_INSTALLED)
         try:
-            with attempt_space(bench.work_root, f"judge-{secrets.token_hex(6)}") as space:
+            async with attempt_space_aside(bench.work_root, f"judge-{secrets.token_hex(6)}") as space:
                 return await self._judged(submission, bench, space, log, installed)
         except (CheckoutFailed, LaunchError, SpaceError, OSError) as error:
             return unscored(bench.redactor.text(str(error)))
@@ -91,7 +91,7 @@ class CodexJudge:
         installed = self._installed()
         if installed is None:
             return Check(_CHECK, "skipped", _NOT_INSTALLED, "swetrials agents install codex (needs npm)")
-        with attempt_space(bench.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
+        async with attempt_space_aside(bench.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
             session = _Session(self.settings, space, installed.binary)
             try:
                 with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:

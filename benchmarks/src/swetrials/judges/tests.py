@@ -18,7 +18,7 @@ from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.patch import PatchError, apply_patch
 from swetrials.workspace.processes import Command, LaunchError, Limits, run_captured
 from swetrials.workspace.sandbox import confined
-from swetrials.workspace.space import Space, SpaceError, attempt_space
+from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _TAIL_BYTES = 4096
 _NO_SUCH_PROGRAM = 127
@@ -44,7 +44,7 @@ class TestsJudge:
         if not submission.outcome.valid:
             return _unscored(f"not run: the trial ended as {submission.outcome.kind}, which says nothing of the model")
         try:
-            with attempt_space(bench.work_root, f"tests-{secrets.token_hex(6)}") as space:
+            async with attempt_space_aside(bench.work_root, f"tests-{secrets.token_hex(6)}") as space:
                 return await _tested(submission, verify, space, bench)
         except (CheckoutFailed, SpaceError, OSError) as error:
             return _unscored(bench.redactor.text(str(error)))

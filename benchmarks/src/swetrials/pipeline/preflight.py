@@ -23,7 +23,7 @@ from swetrials.trials.standing import Standing
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
 from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group
-from swetrials.workspace.space import BYTES_NEEDED, Space, attempt_space, free_bytes
+from swetrials.workspace.space import BYTES_NEEDED, Space, attempt_space_aside, free_bytes
 
 _PROBE_SECONDS = 90.0
 _PROBE_PROMPT = "Answer with the single word: ready"
@@ -151,7 +151,7 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
     tally = Tally()
     own_route = crew.hosting.route(attempt_id)
     crew = crew.hiding(own_route.secrets)
-    with attempt_space(crew.work_root, attempt_id) as space:
+    async with attempt_space_aside(crew.work_root, attempt_id) as space:
         stderr = space.root / "stderr.log"
         try:
             async with open_way(crew, own_route, space.root / "requests.jsonl") as way:

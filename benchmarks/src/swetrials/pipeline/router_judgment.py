@@ -26,7 +26,7 @@ from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import set_aside
 from swetrials.workspace.processes import Ended, LaunchError
 from swetrials.workspace.snapshot import Snapshot, changed, snapshot
-from swetrials.workspace.space import attempt_space
+from swetrials.workspace.space import attempt_space_aside
 
 Keep = Callable[[Judgment], None]
 """Called with a judgment that has ended, well or not."""
@@ -64,7 +64,7 @@ async def _in_checkout(crew: Crew, trial: Trial, repo: str, commit: str, watch: 
     judging_id = f"{trial.label[:40]}-judging-{secrets.token_hex(4)}"
     route = crew.hosting.route(judging_id)
     crew = crew.hiding(route.secrets)
-    with attempt_space(crew.work_root, judging_id, keep=crew.keep_checkouts) as space:
+    async with attempt_space_aside(crew.work_root, judging_id, keep=crew.keep_checkouts) as space:
         await run_sync(crew.repositories.check_out, repo, commit, space.checkout)
         aside = set_aside(space.checkout) if crew.config.repo_instructions == "neutralise" else ()
         before = await run_sync(snapshot, space.checkout)

@@ -3,12 +3,14 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import anyio
+from anyio.to_thread import run_sync
 from filelock import FileLock, Timeout
 
 from swetrials.records.base import safe_path_part
@@ -105,7 +107,7 @@ def attempt_space(root: Path, attempt_id: str, *, keep: bool = False) -> Iterato
     """
     space = Space.at(root, attempt_id)
     folder, lock = space.root, root / f"{attempt_id}{LOCK}"
-    with FileLock(lock):
+    with FileLock(lock, thread_local=False):
         if folder.exists():
             raise SpaceError(f"{folder} is there already; every attempt needs an id of its own")
         try:
@@ -118,6 +120,21 @@ def attempt_space(root: Path, attempt_id: str, *, keep: bool = False) -> Iterato
             yield space
         finally:
             _close(folder, lock)
+
+
+@asynccontextmanager
+async def attempt_space_aside(root: Path, attempt_id: str, *, keep: bool = False) -> AsyncIterator[Space]:
+    """Do what :func:`attempt_space` does, and remove the folders in a thread of their own.
+
+    A checkout has many folders, whose removal would keep everything else waiting that goes on meanwhile.
+    """
+    folders = attempt_space(root, attempt_id, keep=keep)
+    space = folders.__enter__()
+    try:
+        yield space
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(folders.__exit__, None, None, None)
 
 
 def sweep(root: Path) -> list[str]:
