@@ -13,7 +13,7 @@ WRITE = {"path": "a.py", "content": "x"}
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        ({}, "at least one of say, write, edit, shell, tool and all"),
+        ({}, "at least one of say, read, write, edit, shell, tool and all"),
         ({"write": WRITE, "shell": "ls"}, "put several calls under all"),
         ({"all": [{"shell": "ls"}], "shell": "ls"}, "put several calls under all"),
         ({"all": [{"write": WRITE, "shell": "ls"}]}, "exactly one of read, write, edit, shell and tool"),
