@@ -5,12 +5,19 @@ import sys
 
 import meter
 import readers
+import report
 import results
 from figures import show
 
 import trials
 
-SUITES = {"meter": meter.measure, "readers": readers.measure, "results": results.measure, "trials": trials.measure}
+SUITES = {
+    "meter": meter.measure,
+    "readers": readers.measure,
+    "report": report.measure,
+    "results": results.measure,
+    "trials": trials.measure,
+}
 
 
 def main(names: list[str]) -> int:

@@ -14,6 +14,7 @@ _PNG_SCALE = 2.0
 _COLOUR = re.compile(r'"(#[0-9a-f]{6})"')
 _ID = re.compile(r'(?<=\sid=")[^"]+')
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_WORDS = 'aria-labelledby="title text"'
 _BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="' + PAPER + '"/>')
 
 
@@ -42,6 +43,7 @@ class Drawing:
         svg = _BACKGROUND.sub("", self.svg, count=1)
         svg = _COLOUR.sub(lambda found: f'"{_in_page(found[1])}"', svg)
         svg = _ID.sub(lambda found: f"{self.name}-{found[0]}", svg)
+        svg = svg.replace(_WORDS, f'aria-labelledby="{self.name}-title {self.name}-text"', 1)
         return _REFERENCE.sub(lambda found: f"url(#{self.name}-{found[1]})", svg)
 
     def png(self) -> bytes:
@@ -65,7 +67,7 @@ def draw(chart: alt.TopLevelMixin, name: str, title: str, description: str) -> D
 def _with_words(svg: str, title: str, description: str) -> str:
     opening, rest = svg.split(">", 1)
     words = f'<title id="title">{escape(title)}</title><desc id="text">{escape(description)}</desc>'
-    return f'{opening} role="img" aria-labelledby="title text">{words}{rest}'
+    return f'{opening} role="img" {_WORDS}>{words}{rest}'
 
 
 def _in_page(colour: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-LIGHT, DARK = "#fefefe", "#14181c"
+LIGHT, DARK = "#fefefe", "#000000"
 """Inks. They go with the cell's own colour and stay as they are in the dark, so neither is one of the page's."""
 
 SCORES: Final = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")

@@ -1,0 +1,48 @@
+"""``report`` as a user types it."""
+
+from pathlib import Path
+
+import pytest
+
+from analysis.trees import write_trial
+from pipeline.written import evaluation, metrics, rubric
+from swetrials.cli.app import main
+
+
+def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int | str | None, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["report", *arguments])
+    return ended.value.code, *capsys.readouterr()
+
+
+def test_the_page_and_the_charts_are_there_and_the_answer_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for slug, points in (("good", 20), ("bad", 10)):
+        for task in ("one", "two", "three"):
+            record = metrics(task=task, model_slug=slug)
+            write_trial(tmp_path / "tree", record, evaluation(record, rubric(points)))
+    out, charts = tmp_path / "new" / "page.html", tmp_path / "charts"
+    code, output, errors = told([str(tmp_path / "tree"), "--out", str(out), "--charts", str(charts)], capsys)
+    assert (code, errors) == (0, "")
+    assert out.read_text().startswith("<!doctype html>")
+    assert (charts / "scores.png").is_file()
+    assert "  good scores highest: 80.0" in output
+    assert f"{out}: " in output
+
+
+def test_a_folder_without_trials_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, output, errors = told([str(tmp_path), "--out", str(tmp_path / "page.html")], capsys)
+    assert (code, output) == (2, "")
+    assert errors.count("\n") == 1
+    assert str(tmp_path) in errors
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_trial_that_cannot_be_read_is_named_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_trial(tmp_path, metrics(task="good"))
+    (write_trial(tmp_path, metrics(task="torn")) / "metrics.json").write_text("{")
+    code, _, errors = told([str(tmp_path), "--out", str(tmp_path / "page.html")], capsys)
+    assert code == 0
+    assert errors.startswith("left out: ")
+    assert "torn" in errors
