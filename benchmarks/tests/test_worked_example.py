@@ -11,7 +11,7 @@ from swetrials.records.summary import RunSummary
 from swetrials.store.documents import load_dataset
 from swetrials.store.files import read_record
 from swetrials.store.project import find_project
-from swetrials.store.results import LOCK, trial_folders
+from swetrials.store.results import LOCK, set_apart, trial_folders
 
 ROOT = find_project().root
 EXAMPLE = ROOT / "swe-benchmark-data" / "example"
@@ -46,6 +46,11 @@ def test_the_summary_is_what_the_trials_come_to_today(name: str) -> None:
 
 def test_no_other_run_is_committed_with_it() -> None:
     assert {folder.path.parent for folder in trial_folders(EXAMPLE)} == {RUNS / name for name in DATASETS}
+
+
+def test_nobody_who_names_all_results_means_it() -> None:
+    assert set_apart(EXAMPLE.parent) == [EXAMPLE]
+    assert EXAMPLE not in {parent for folder in trial_folders(EXAMPLE.parent) for parent in folder.path.parents}
 
 
 def files() -> list[Path]:

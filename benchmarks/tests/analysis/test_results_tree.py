@@ -72,3 +72,13 @@ def test_what_a_later_version_may_add_is_passed_over(tmp_path: Path) -> None:
 def test_a_folder_without_trials_is_named(tmp_path: Path) -> None:
     with pytest.raises(ResultsTreeError, match=f"^{tmp_path}: no trial"):
         read_rows(tmp_path)
+
+
+def test_what_is_set_apart_is_read_when_it_is_named_and_told_of_where_there_is_nothing_else(tmp_path: Path) -> None:
+    write_trial(tmp_path / "example", metrics(task="shown"))
+    (tmp_path / "example" / ".apart").touch()
+    assert [row.task for row in read_rows(tmp_path / "example")] == ["shown"]
+    with pytest.raises(ResultsTreeError, match=f"{tmp_path}/example is set apart"):
+        read_rows(tmp_path)
+    write_trial(tmp_path, metrics(task="mine"))
+    assert [row.task for row in read_rows(tmp_path)] == ["mine"]

@@ -52,6 +52,14 @@ def test_what_is_not_clear_is_asked_back(tmp_path: Path, runs: list[str], said: 
         find_runs("a", "b", grow(tmp_path, *runs))
 
 
+def test_what_is_set_apart_is_no_model(tmp_path: Path) -> None:
+    tree = grow(tmp_path, "a/omp/swe3/s", "example/b/omp/swe3/s")
+    (tree / "example" / ".apart").touch()
+    with pytest.raises(RunNameError, match=r"there are: a$"):
+        find_runs("a", "example", tree)
+    assert found(str(tree / "example/b/omp/swe3/s"), "a", tree) == ("example/b/omp/swe3/s", "a/omp/swe3/s")
+
+
 def test_a_name_of_nothing_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(RunNameError, match="is neither the folder of a run nor a model"):
         find_runs("[1m]", "a", grow(tmp_path, "a/omp/swe3/s"))

@@ -57,6 +57,13 @@ def ask(tree: Path, sql: str) -> list[tuple[object, ...]]:
     return answer.rows
 
 
+def test_what_is_set_apart_is_in_no_table_of_the_tree_around_it(tree: Path) -> None:
+    write_trial(tree / "example", metrics(task="shown"))
+    (tree / "example" / ".apart").touch()
+    assert ask(tree, "SELECT task FROM trials ORDER BY ALL") == [("a",), ("b",), ("c",), ("d",)]
+    assert ask(tree / "example", "SELECT task FROM trials") == [("shown",)]
+
+
 def test_trials_say_what_the_rows_of_the_statistics_say(tree: Path) -> None:
     shared = [name for name in TrialRow.__dataclass_fields__ if name in views()["trials"]]
     assert set(TrialRow.__dataclass_fields__) - set(shared) == {"unit_scores"}

@@ -1,5 +1,8 @@
 """The results tree: which trials there are, what state each is in, and clearing without losing."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,7 @@ from pipeline.written import metrics
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import RecordError, write_record
-from swetrials.store.results import Scope, TrialFolder, move_to_trash, state_of, trial_folders
+from swetrials.store.results import Scope, TrialFolder, move_to_trash, set_apart, state_of, subfolders, trial_folders
 
 
 def record_at(path: Path) -> TrialFolder:
@@ -37,6 +40,48 @@ def test_a_folder_reached_by_a_name_of_ones_own_is_searched(tmp_path: Path) -> N
     record_at(tmp_path / ".trash" / "x")
     (tmp_path / "link").symlink_to(tmp_path / ".trash")
     assert names(tmp_path / ".trash") == names(tmp_path / "link") == ["x"]
+
+
+def test_what_is_set_apart_is_searched_when_it_or_something_in_it_is_named(tmp_path: Path) -> None:
+    for name in ("example/rehearsal/a/task-1", "example/z/task-2", "model/a/task-3"):
+        record_at(tmp_path / name)
+    (tmp_path / "example" / ".apart").touch()
+    assert names(tmp_path) == ["model/a/task-3"]
+    assert names(tmp_path / "example") == ["rehearsal/a/task-1", "z/task-2"]
+    assert names(tmp_path / "example" / "rehearsal") == ["a/task-1"]
+    assert [folder.name for folder in subfolders(tmp_path)] == ["model"]
+    assert set_apart(tmp_path) == [tmp_path / "example"]
+    assert set_apart(tmp_path / "absent") == []
+
+
+def test_a_folder_that_cannot_be_looked_into_is_named_and_the_others_are_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a/task-1", "b/task-2", "c/task-3"):
+        record_at(tmp_path / name)
+    monkeypatch.chdir(tmp_path)  # relative paths need no right to look into the folders above
+    tmp_path.chmod(0o755)
+    (tmp_path / "b").chmod(0)
+    unreadable: list[OSError] = []
+    with without_rights():
+        found = [str(folder.path) for folder in trial_folders(Path(), unreadable.append)]
+        with pytest.raises(RecordError, match="b: Permission denied"):
+            list(trial_folders(Path()))
+    (tmp_path / "b").chmod(0o755)
+    assert found == ["a/task-1", "c/task-3"]
+    assert [error.filename for error in unreadable] == ["b/metrics.json"]
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Nobody forbids the superuser anything, so that a test as such has to be somebody else for a while."""
+    mine = os.geteuid()
+    if mine == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(mine)
 
 
 def test_a_repeat_lies_beside_the_first() -> None:

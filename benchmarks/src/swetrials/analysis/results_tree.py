@@ -8,7 +8,7 @@ from swetrials.analysis.trial_reading import TrialReading, read_trial
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.errors import KnownError
 from swetrials.store.files import RecordError
-from swetrials.store.results import trial_folders
+from swetrials.store.results import APART, set_apart, trial_folders
 
 Tell = Callable[[str], None]
 
@@ -18,7 +18,7 @@ class ResultsTreeError(KnownError):
 
 
 def read_rows(tree: Path, tell: Tell | None = None) -> list[TrialRow]:
-    """Return every trial at or below a folder, in the order of their folders; trash is left out.
+    """Return every trial at or below a folder, in the order of their folders; trash and what is set apart are left out.
 
     A trial whose files are torn or of another shape is left out too, and named.
 
@@ -41,17 +41,19 @@ def read_readings(tree: Path, tell: Tell | None = None) -> Iterator[TrialReading
         ResultsTreeError: there is no trial that can be read.
     """
     found = False
-    for folder in trial_folders(tree):
+    say = tell or _to_stderr
+    for folder in trial_folders(tree, lambda error: say(f"left out: {error.filename}: {error.strerror}")):
         try:
             reading = read_trial(folder, tree)
         except RecordError as error:
-            (tell or _to_stderr)(f"left out: {error}")
+            say(f"left out: {error}")
         else:
             found = True
             yield reading
     if not found:
         raise ResultsTreeError(
             f"{tree}: no trial with a metrics.json to read; make some with: swetrials run, or: swetrials import"
+            + "".join(f"; {folder} is set apart ({APART}), and read when it is named" for folder in set_apart(tree))
         )
 
 

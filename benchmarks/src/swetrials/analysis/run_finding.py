@@ -4,6 +4,7 @@ from pathlib import Path
 
 from swetrials.records.errors import KnownError
 from swetrials.records.slug import model_slug
+from swetrials.store.results import subfolders
 
 
 class RunNameError(KnownError):
@@ -37,14 +38,20 @@ def find_runs(first: str, second: str, tree: Path) -> tuple[Path, Path]:
 def _runs(name: str, tree: Path) -> list[Path]:
     if Path(name).is_dir():
         return [Path(name)]
-    models = sorted(child.name for child in tree.glob("[!.]*") if child.is_dir())
+    models = [child.name for child in subfolders(tree)]
     try:
         meant = [model for model in models if model == name] or [
             model for model in models if model_slug(model) == model_slug(name)
         ]
     except ValueError:
         meant = []
-    runs = [run for model in meant for run in sorted((tree / model).glob("[!.]*/[!.]*/[!.]*")) if run.is_dir()]
+    runs = [
+        run
+        for model in meant
+        for agent in subfolders(tree / model)
+        for skill in subfolders(agent)
+        for run in subfolders(skill)
+    ]
     if not runs:
         there = ", ".join(models) or "none"
         raise RunNameError(f"{name} is neither the folder of a run nor a model in {tree} (--tree); there are: {there}")

@@ -1,6 +1,6 @@
 """The results tree: where a trial's files are, which trials there are, and what may be cleared."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +13,9 @@ TRASH = ".trash"
 METRICS = "metrics.json"
 EVALUATION = "eval.json"
 LOCK = "lock.json"
+APART = ".apart"
+"""A file that says of its folder: these results are of no use to those around it. They are read, judged or priced anew
+when the folder, or one in it, is named, and never on the way from a folder above."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,52 @@ class Scope:
         return TrialFolder(self.path / (task_id if repeat == 1 else f"{task_id}--r{repeat}"))
 
 
-def trial_folders(root: Path) -> Iterator[TrialFolder]:
-    """Find every trial at or below ``root``, in the order of their names; trash is left out."""
-    if (root / METRICS).is_file():
-        yield TrialFolder(root)
+def trial_folders(root: Path, unreadable: Callable[[OSError], None] | None = None) -> Iterator[TrialFolder]:
+    """Find every trial at or below ``root``, in the order of their names; trash and what is set apart are left out.
+
+    Args:
+        root: a results tree, or any folder in one.
+        unreadable: takes the reason why a folder cannot be looked into, and the search goes on without it.
+
+    Raises:
+        RecordError: a folder cannot be looked into, and ``unreadable`` is not given.
+    """
+    try:
+        if (root / METRICS).is_file():
+            yield TrialFolder(root)
+            return
+        children = list(subfolders(root))
+    except OSError as error:
+        if unreadable is None:
+            raise RecordError(f"{root}: {error.strerror or error}") from None
+        unreadable(error)
         return
-    if not root.is_dir():
-        return
-    for child in sorted(root.iterdir()):
-        if child.is_dir() and not child.is_symlink() and not child.name.startswith("."):
-            yield from trial_folders(child)
+    for child in children:
+        yield from trial_folders(child, unreadable)
+
+
+def subfolders(folder: Path) -> Iterator[Path]:
+    """Return the folders right in one that are searched with it, by name: not hidden, linked or set apart."""
+    return (child for child in _visible(folder) if not _is_apart(child))
+
+
+def set_apart(folder: Path) -> list[Path]:
+    """Return the folders right in one that are not searched with it, because of the file ``.apart`` in them."""
+    return [child for child in _visible(folder) if _is_apart(child)]
+
+
+def _is_apart(folder: Path) -> bool:
+    try:
+        return (folder / APART).is_file()
+    except OSError:
+        return False  # whoever searches it hears of the reason
+
+
+def _visible(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    children = sorted(folder.iterdir())
+    return [child for child in children if child.is_dir() and not child.is_symlink() and not child.name.startswith(".")]
 
 
 def move_to_trash(folder: TrialFolder, output: Path) -> Path:
