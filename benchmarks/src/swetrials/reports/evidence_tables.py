@@ -107,7 +107,7 @@ def _facts(board: Leaderboard, backgrounds: Sequence[TrialBackground]) -> Iterat
     yield "skills", _listed(distinct(b.row.skill for b in backgrounds))
     yield "harness", _listed(distinct(m.provenance.harness_version for m in metrics)) or "not told"
     yield "judges", _listed(distinct(judges)) or "not told"
-    yield "prices", _listed(distinct(prices)) or "not told"
+    yield "prices", _listed(distinct(prices)) or "none used"
     if imported:
         files = [f"{one.file}{f' ({one.source})' if one.source else ''}" for one in imported]
         yield "imported", f"{len(imported):,} trials from {_listed(distinct(files))}; each record names its line"

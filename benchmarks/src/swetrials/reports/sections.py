@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from swetrials.analysis.task_grid import TaskCell, task_cells
 from swetrials.analysis.trial_background import TrialBackground
 from swetrials.records.leaderboard import Leaderboard
-from swetrials.reports import evidence_tables, standing_tables
+from swetrials.reports import evidence_tables, figures, standing_tables
 from swetrials.reports.board_figures import BoardFigures, Figure
 from swetrials.reports.evidence_tables import Link
 from swetrials.reports.headline import headline
@@ -117,7 +117,7 @@ def _evidence(trials: BoardTrials, board: Leaderboard, drawn: BoardFigures, link
         "Failures",
         paragraphs=() if failed.rows else ("Every trial completed.",),
         figures=drawn.failures(),
-        folded=((f"The {len(failed.rows)} trials", failed),) if failed.rows else (),
+        folded=((f"{figures.counted(len(failed.rows), 'trial')} one by one", failed),) if failed.rows else (),
     )
     findings = evidence_tables.finding_table(trials.backgrounds, link)
     yield Section(

@@ -9,9 +9,17 @@ LIGHT, DARK = "#fefefe", "#000000"
 SCORES: Final = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
 """Cividis (Nuñez, Anderton and Renslow 2018): even steps of lightness, also for eyes without red or green."""
 
+_FAIR_SCORE, _GOOD_SCORE = 40.0, 90.0
+
 BETTER: Final = ("#cfe3f1", "#8fbfde", "#4f97c7", "#005f96")
 WORSE: Final = ("#fadfcb", "#f2b98f", "#e08a4f", "#a94a08")
 COUNTS: Final = ("#f7e3d3", "#f0b98c", "#dd8446", "#a94a08")
+
+
+def score_shade(score: float, beside: Sequence[float]) -> str:
+    """Return the colour of a score beside the others of a chart. A few points never span the whole ramp."""
+    low, high = min(_FAIR_SCORE, *beside, score), max(_GOOD_SCORE, *beside, score)
+    return shade((score - low) / (high - low), SCORES)
 
 
 def shade(share: float, ramp: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import altair as alt
 from swetrials.analysis.task_grid import TaskCell, tasks_by_tier
 from swetrials.records.leaderboard import Leaderboard
 from swetrials.reports.charts.cells import Cell, Grid, grid_chart
-from swetrials.reports.charts.shades import SCORES, ink_on, shade
+from swetrials.reports.charts.shades import ink_on, score_shade
 from swetrials.reports.charts.style import INK, PANEL
 from swetrials.reports.tiers import tiers_of
 
@@ -18,10 +18,9 @@ def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
     """Return the scores of each task, tier by tier, tasks that came out best on top, models by their place."""
     labels = {standing.key: standing.label for standing in board.standings}
     scores = [cell.score for cell in cells if cell.score is not None]
-    low, high = (min(scores), max(scores)) if scores else (0.0, 100.0)
     by_task: dict[str, list[Cell]] = {}
     for cell in cells:
-        by_task.setdefault(cell.task, []).append(_cell(cell, labels[cell.candidate], low, high))
+        by_task.setdefault(cell.task, []).append(_cell(cell, labels[cell.candidate], scores))
     grids = [
         Grid(tasks, list(labels.values()), [cell for task in tasks for cell in by_task[task]], tier)
         for tier, tasks in tasks_by_tier(cells, tiers_of(board)).items()
@@ -29,9 +28,9 @@ def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
     return alt.vconcat(*(grid_chart(grid, heads=not number) for number, grid in enumerate(grids)), spacing=10)
 
 
-def _cell(cell: TaskCell, label: str, low: float, high: float) -> Cell:
+def _cell(cell: TaskCell, label: str, scores: Sequence[float]) -> Cell:
     if cell.score is None:
         text = FAILED if cell.failed else NOT_VALID if cell.not_valid else UNSCORED
         return Cell(cell.task, label, text, PANEL, INK)
-    fill = shade((cell.score - low) / (high - low) if high > low else 1.0, SCORES)
+    fill = score_shade(cell.score, scores)
     return Cell(cell.task, label, f"{cell.score:.0f}{PARTLY if cell.failed else ''}", fill, ink_on(fill))

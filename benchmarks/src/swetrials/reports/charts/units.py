@@ -3,7 +3,7 @@
 from swetrials.records.evaluation import UNITS
 from swetrials.records.leaderboard import Leaderboard
 from swetrials.reports.charts.cells import Cell, Grid, grid_chart
-from swetrials.reports.charts.shades import SCORES, ink_on, shade
+from swetrials.reports.charts.shades import ink_on, score_shade
 from swetrials.reports.charts.style import Layers
 
 UNIT_NAMES = {
@@ -24,10 +24,9 @@ def unit_chart(board: Leaderboard) -> Layers:
         for unit, estimate in standing.units.items()
         if estimate.value is not None
     }
-    low, high = min(means.values()), max(means.values())
     cells = []
     for (label, unit), mean in means.items():
-        fill = shade((mean - low) / (high - low) if high > low else 1.0, SCORES)
+        fill = score_shade(mean, list(means.values()))
         cells.append(Cell(label, unit, f"{mean:.0f}", fill, ink_on(fill)))
     units = [UNIT_NAMES[unit] for unit in UNITS if any(unit in standing.units for standing in board.standings)]
     labels = [s.label for s in board.standings if s.units]
