@@ -46,3 +46,22 @@ def test_a_trial_that_cannot_be_read_is_named_and_left_out(tmp_path: Path, capsy
     assert code == 0
     assert errors.startswith("left out: ")
     assert "torn" in errors
+
+
+def test_the_example_is_made_once_and_reported_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        code, output, errors = told(["--example"], capsys)
+        assert (code, errors) == (0, "")
+        assert output.startswith("example-report/report.html: ")
+    assert len(list(Path("example-report/results").rglob("metrics.json"))) == 378
+    assert "aarora79/agentic-coding-harness-benchmarks" in Path("example-report/report.html").read_text()
+
+
+@pytest.mark.parametrize("arguments", [[], ["tree", "--example"]])
+def test_it_wants_a_tree_or_the_example(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, errors = told(arguments, capsys)
+    assert code == 2
+    assert "name a results tree, or give --example" in errors

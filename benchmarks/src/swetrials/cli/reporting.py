@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from swetrials.pipeline.example import FOLDER, example_tree
 from swetrials.reports.figures import counted
 from swetrials.reports.page import report, write_report
+from swetrials.store.project import find_project
 
 
 def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -> int:
@@ -23,3 +25,15 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
         for sentence in part.answer:
             print(f"  {sentence}")
     return 0
+
+
+def write_example(page: Path | None, charts: Path | None, tie_band: float | None) -> int:
+    """Write a report of the published figures that come with the project, beside a results tree of them.
+
+    Raises:
+        ProjectError: the project's folder cannot be found.
+        ImportingError: something else lies where the tree belongs.
+        ReportError: a file cannot be written.
+    """
+    page = page or FOLDER / "report.html"
+    return write(example_tree(find_project(), page.parent), page, charts, tie_band)

@@ -1,0 +1,30 @@
+"""The example that a newcomer looks at before a first run: the published figures as a results tree."""
+
+from pathlib import Path
+
+from swetrials.analysis.published_runs import Defaults, read_published_runs
+from swetrials.pipeline.importing import write_tree
+from swetrials.store.project import Project
+
+FOLDER = Path("example-report")
+"""Where the example is made unless another page is named; git ignores it."""
+
+_DEFAULTS = Defaults(
+    agent="omp",
+    skill="swe3",
+    scope="mcp-gateway-registry-v2",
+    source="aarora79/agentic-coding-harness-benchmarks (MIT-0), August and September 2026",
+)
+"""What the columns of the file do not say; ``docs/metrics/README.md`` tells where the figures are from."""
+
+
+def example_tree(project: Project, folder: Path) -> Path:
+    """Return the tree of the published figures, ``results`` in a folder; it is made where it is not there yet.
+
+    Raises:
+        ImportingError: there is something else in its place.
+        OSError: the folder cannot be written.
+    """
+    tree = folder / "results"
+    write_tree(read_published_runs(project.docs / "metrics" / "published-runs.csv", _DEFAULTS), tree)
+    return tree
