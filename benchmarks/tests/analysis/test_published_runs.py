@@ -99,6 +99,14 @@ def test_a_failed_row_is_the_models_failure_and_no_judged_zero(tmp_path: Path) -
     assert all(score.missing for score in trial.evaluation.rubric.scores.values())
 
 
+def test_the_score_of_a_failed_row_is_passed_over_and_told(tmp_path: Path) -> None:
+    trial = imported(tmp_path, BEDROCK, failed="true")
+    assert trial.evaluation.rubric
+    assert trial.evaluation.rubric.task_score == 0
+    assert "imported_score" in codes(trial.metrics)
+    assert "imported_score" not in codes(imported(tmp_path, FAILED).metrics)
+
+
 def test_an_error_that_left_everything_is_completed_and_stays_an_error() -> None:
     trials = [t for t in read_published_runs(PUBLISHED_RUNS, DEFAULTS) if t.metrics.is_error]
     completed, failed = sorted(trials, key=lambda trial: trial.metrics.outcome.kind)
@@ -155,6 +163,11 @@ def test_columns_beat_defaults(tmp_path: Path) -> None:
         ({"cost_basis": ""}, "2: cost_basis: empty, although there is a cost_usd"),
         ({"model": "[1m]"}, "2: model: '[1m]' leaves no name for a folder"),
         ({"model": ""}, "2: model: empty"),
+        ({"model": "m" * 101}, "2: model: "),
+        ({"input_tokens": "9" * 20}, "2: input_tokens: "),
+        ({"num_turns": "3000000000"}, "2: num_turns: '3000000000': input should be less than or equal to 1000000"),
+        ({"cost_usd": "1e308"}, "2: cost_usd: '1e308': input should be less than or equal to 1000000"),
+        ({"latency_seconds": "1e308"}, "2: latency_seconds: "),
     ],
 )
 def test_a_faulty_cell_is_named(tmp_path: Path, changes: dict[str, str], said: str) -> None:

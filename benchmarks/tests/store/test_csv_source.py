@@ -54,7 +54,8 @@ def test_rows_keep_their_line_and_their_cells_as_printed(tmp_path: Path) -> None
     [
         ("", "fruit.csv: no rows"),
         ("name,weight\n", "fruit.csv: no rows"),
-        ("name\nfig\n", "fruit.csv:1: columns: missing: weight"),
+        ("name\nfig\n", "fruit.csv:1: columns: there is one, 'name'; cells are separated by commas"),
+        ("name,colour\nfig,red\n", "fruit.csv:1: columns: missing: weight"),
         ("name,weight,taste\nfig,1,good\n", "fruit.csv:1: columns: unknown: taste"),
         ("name,weight,name\nfig,1,fig\n", "fruit.csv:1: columns: there twice: name"),
         ("name,wait\nfig,1\n", "fruit.csv:1: columns: missing: weight; unknown: wait"),
@@ -64,11 +65,17 @@ def test_rows_keep_their_line_and_their_cells_as_printed(tmp_path: Path) -> None
         ("name,weight\nfig,-1\n", "fruit.csv:2: weight: '-1': input should be greater than or equal to 0"),
         ("name,weight\nfig,nan\n", "fruit.csv:2: weight: 'nan': input should be a finite number"),
         ('name,weight\n"fig"s,1\n', "fruit.csv:2: not CSV: ',' expected after '\"'"),
-        (b"name,weight\nfig,1\nf\xff,1\n", "fruit.csv:3: not UTF-8"),
+        (b"name,weight\nfig,1\nf\xff,1\n", "fruit.csv:3: not UTF-8; save it as UTF-8"),
+        ("name;weight\nfig;1\n", "fruit.csv:1: columns: there is one, 'name;weight'; cells are separated by commas"),
+        ("name,weight,\nfig,1,\n", "fruit.csv:1: columns: unknown: one without a name"),
     ],
 )
 def test_a_fault_is_one_line_that_says_where(tmp_path: Path, data: str | bytes, said: str) -> None:
     assert faults(tmp_path, data) == [said]
+
+
+def test_spaces_around_a_columns_name_are_none_of_it(tmp_path: Path) -> None:
+    assert [row.record.weight for row in read(tmp_path, "name, weight \nfig,1\n").rows] == [1]
 
 
 def test_every_fault_is_told_up_to_a_point(tmp_path: Path) -> None:

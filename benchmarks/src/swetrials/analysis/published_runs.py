@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from swetrials.records.base import safe_path_part
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import UNITS, Evaluation, RubricEvaluation, UnitScore
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, Finding, Metrics, Provenance, TimeSplit, TrialIdentity
@@ -70,7 +71,7 @@ def _trial(source: CsvSource[PublishedRun], row: CsvRow[PublishedRun], defaults:
     run = row.record
     agent, skill, scope = run.agent or defaults.agent, run.skill or defaults.skill, run.scope or defaults.scope
     try:
-        slug = model_slug(run.model)
+        slug = safe_path_part(model_slug(run.model))
     except ValueError as error:
         raise DocumentError([Problem(str(source.path), row.line, "model", str(error))]) from None
     imported = Imported(
@@ -189,6 +190,9 @@ def _findings(run: PublishedRun) -> Iterator[Finding]:
     if run.is_error:
         message = "the source says that the run ended in an error, and not whose"
         yield Finding(code="imported_error", severity="warning", message=message)
+    if run.failed and run.task_score:
+        message = f"the source says failed, and gives {run.task_score:g} points: a trial that failed has no score"
+        yield Finding(code="imported_score", severity="warning", message=message)
     read, sent = run.cache_read_tokens, run.input_tokens
     if run.self_hosted and read is not None and sent is not None and read > sent:
         message = f"{read:,} tokens from the cache of {sent:,} sent: the server counted others' too; taken as {sent:,}"

@@ -10,6 +10,9 @@ from swetrials.records.evaluation import UNITS
 Tokens = int | None
 Total = int | None
 
+_MOST_TOKENS, _MOST_STARTS, _MOST_SECONDS, _MOST_USD = 10**12, 10**6, 10**8, 10**6
+"""Of one trial: what is beyond them is a slip, and would outweigh everything else in a mean."""
+
 _ROUNDING = 0.05 + 1e-9
 """Task scores are printed with one decimal at least."""
 
@@ -37,24 +40,26 @@ class PublishedRun(Record):
     ref: str
     artifacts_produced: int = Field(ge=0)
     artifacts_expected: int = Field(ge=1)
-    num_turns: int | None = Field(ge=0)
-    input_tokens: Tokens = Field(ge=0, description="endpoint: with the cached ones; bedrock: without")
-    output_tokens: Tokens = Field(ge=0)
-    total_tokens: Tokens = Field(ge=0)
-    cache_read_tokens: Tokens = Field(ge=0)
-    cache_write_tokens: Tokens = Field(ge=0)
-    latency_seconds: float | None = Field(ge=0)
-    total_cost_usd: float | None = Field(ge=0, description="the provider's bill; empty or 0 on an endpoint: unknown")
+    num_turns: int | None = Field(ge=0, le=_MOST_STARTS)
+    input_tokens: Tokens = Field(ge=0, le=_MOST_TOKENS, description="endpoint: with the cached ones; bedrock: without")
+    output_tokens: Tokens = Field(ge=0, le=_MOST_TOKENS)
+    total_tokens: Tokens = Field(ge=0, le=_MOST_TOKENS)
+    cache_read_tokens: Tokens = Field(ge=0, le=_MOST_TOKENS)
+    cache_write_tokens: Tokens = Field(ge=0, le=_MOST_TOKENS)
+    latency_seconds: float | None = Field(ge=0, le=_MOST_SECONDS)
+    total_cost_usd: float | None = Field(
+        ge=0, le=_MOST_USD, description="the provider's bill; empty or 0 on an endpoint: unknown"
+    )
     task_score: float | None = Field(ge=0, le=100, description="mean of the units; 0 when the trial failed")
     is_error: bool
     failed: bool
-    agent_invocations: int | None = Field(ge=0)
+    agent_invocations: int | None = Field(ge=0, le=_MOST_STARTS)
     github_issue: Total = Field(ge=0, le=100)
     lld: Total = Field(ge=0, le=100)
     review: Total = Field(ge=0, le=100)
     testing: Total = Field(ge=0, le=100)
     implementation: Total = Field(ge=0, le=100)
-    cost_usd: float | None = Field(ge=0)
+    cost_usd: float | None = Field(ge=0, le=_MOST_USD)
     cost_basis: Literal["metered", "hardware_derived"] | None
     agent: PathPart | None = None
     skill: PathPart | None = None

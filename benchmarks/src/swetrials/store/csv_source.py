@@ -18,6 +18,9 @@ R = TypeVar("R", bound=Record)
 _MOST_PROBLEMS = 10
 """A column of the wrong kind is wrong in every row: more lines than these tell nothing new."""
 
+_MOST_SHOWN = 40
+"""Characters of what is no header."""
+
 
 @dataclass(frozen=True)
 class CsvRow(Generic[R]):
@@ -50,7 +53,7 @@ def read_csv(path: Path, kind: type[R]) -> CsvSource[R]:
         raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise DocumentError([Problem(str(path), line, "", "not UTF-8")]) from None
+        raise DocumentError([Problem(str(path), line, "", "not UTF-8; save it as UTF-8")]) from None
     rows, problems = list[CsvRow[R]](), list[Problem]()
     for line, cells in _lines(path, text, kind):
         try:
@@ -75,7 +78,7 @@ def _lines(path: Path, text: str, kind: type[Record]) -> Iterator[tuple[int, dic
             if not cells:
                 continue
             if not columns:
-                columns = cells
+                columns = [name.strip() for name in cells]
                 _check_header(path, line, columns, kind)
             elif len(cells) != len(columns):
                 message = f"{len(cells)} cells, the header has {len(columns)}"
@@ -90,9 +93,12 @@ def _check_header(path: Path, line: int, columns: Sequence[str], kind: type[Reco
     needed = [name for name, field in kind.model_fields.items() if field.is_required()]
     faults = {
         "missing": [name for name in needed if name not in columns],
-        "unknown": [name for name in columns if name not in kind.model_fields],
+        "unknown": [name or "one without a name" for name in columns if name not in kind.model_fields],
         "there twice": list(dict.fromkeys(name for name in columns if columns.count(name) > 1)),
     }
+    if len(columns) == 1 < len(needed):
+        message = f"there is one, {columns[0][:_MOST_SHOWN]!r}; cells are separated by commas"
+        raise DocumentError([Problem(str(path), line, "columns", message)])
     if said := [f"{what}: {', '.join(names)}" for what, names in faults.items() if names]:
         raise DocumentError([Problem(str(path), line, "columns", "; ".join(said))])
 
