@@ -9,15 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from swetrials.cli.interrupting import run_async
-from swetrials.cli.progress import ConsoleViewer
 from swetrials.cli.rendering import console_for_output
+from swetrials.cli.viewing import viewer_of
 from swetrials.pipeline.benchmark import RunOptions
 from swetrials.pipeline.router_inputs import SETTLED, judge_inputs, lay_out_judging
-from swetrials.pipeline.workbench import UsageError, Workbench, clear_up
+from swetrials.pipeline.workbench import UsageError
 from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.reports import figures
 from swetrials.reports.judged_inputs import judged_inputs_markdown
-from swetrials.reports.trace import trace_line
 from swetrials.store.documents import load_config
 from swetrials.store.files import read_record, write_atomically
 
@@ -46,7 +45,7 @@ def judge(
     console = console_for_output()
 
     async def go() -> JudgedInputs:
-        with _viewer(console, bench, stream=stream) as viewer:
+        with viewer_of(console, bench, f"{bench.config.skill}, first step", "judgment", stream=stream) as viewer:
             async with bench.provider.open(bench.config) as hosting:
                 return await judge_inputs(bench, file, hosting, options, viewer)
 
@@ -73,18 +72,6 @@ def _page_of(file: Path) -> Path:
     """Return where the page on a file goes: beside it, or above a folder of metrics, among the other pages."""
     folder = file.absolute().parent
     return (folder.parent if folder.name == _METRICS else folder) / f"{file.stem}.md"
-
-
-def _viewer(console: Console, bench: Workbench, *, stream: bool) -> ConsoleViewer:
-    viewer = ConsoleViewer(console, partial(trace_line, redacted=bench.redactor.text) if stream else None)
-    clear_up(bench.work_root, viewer.say)
-    config = bench.config
-    label = " · REHEARSAL (scripted model, free)" if config.provider == "rehearsal" else ""
-    viewer.say(
-        f"{config.model} by {config.provider} · {bench.agent.folder} · {config.skill}, first step · "
-        f"{bench.plan.dataset.dataset.name}: {figures.counted(len(bench.plan.trials), 'judgment')}{label}"
-    )
-    return viewer
 
 
 def _told(console: Console, record: JudgedInputs, written: tuple[Path, Path]) -> int:

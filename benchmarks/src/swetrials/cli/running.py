@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -10,17 +9,15 @@ from rich.text import Text
 
 from swetrials.cli.interrupting import run_async
 from swetrials.cli.judging import judged_line
-from swetrials.cli.progress import ConsoleViewer
 from swetrials.cli.rendering import console_for_output, show_summary
+from swetrials.cli.viewing import viewer_of
 from swetrials.pipeline.benchmark import RunOptions, RunResult, run_plan
 from swetrials.pipeline.dry_run import describe
 from swetrials.pipeline.end_to_end import run_and_judge
 from swetrials.pipeline.judge_choice import JudgeChoice
 from swetrials.pipeline.judging import Judged
-from swetrials.pipeline.workbench import Workbench, clear_up, lay_out
-from swetrials.reports import figures
+from swetrials.pipeline.workbench import lay_out
 from swetrials.reports.run_summary import summarize_scope
-from swetrials.reports.trace import trace_line
 from swetrials.store.documents import load_config
 from swetrials.store.files import to_json
 
@@ -37,7 +34,7 @@ def run(path: Path | None, flags: Mapping[str, object], options: RunOptions, *, 
     console = console_for_output()
 
     async def go() -> RunResult:
-        with _viewer(console, bench, stream=stream) as viewer:
+        with viewer_of(console, bench, bench.config.skill, "trial", stream=stream) as viewer:
             async with bench.provider.open(bench.config) as hosting:
                 return await run_plan(bench, hosting, options, viewer)
 
@@ -60,7 +57,7 @@ def end_to_end(
     console = console_for_output()
 
     async def go() -> tuple[RunResult, list[Judged]]:
-        with _viewer(console, bench, stream=stream) as viewer:
+        with viewer_of(console, bench, bench.config.skill, "trial", stream=stream) as viewer:
             return await run_and_judge(
                 bench, options, judges, choice, viewer, lambda judged: viewer.say(judged_line(judged))
             )
@@ -77,18 +74,6 @@ def summarize(folder: Path, *, as_json: bool) -> int:
     else:
         _show_scopes(console_for_output(), [folder])
     return 0
-
-
-def _viewer(console: Console, bench: Workbench, *, stream: bool) -> ConsoleViewer:
-    viewer = ConsoleViewer(console, partial(trace_line, redacted=bench.redactor.text) if stream else None)
-    clear_up(bench.work_root, viewer.say)
-    config = bench.config
-    label = " · REHEARSAL (scripted model, free)" if config.provider == "rehearsal" else ""
-    viewer.say(
-        f"{config.model} by {config.provider} · {bench.agent.folder} · {config.skill} · "
-        f"{bench.plan.dataset.dataset.name}: {figures.counted(len(bench.plan.trials), 'trial')}{label}"
-    )
-    return viewer
 
 
 def _show_scopes(console: Console, scopes: Sequence[Path]) -> None:
