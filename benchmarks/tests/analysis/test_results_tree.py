@@ -1,5 +1,7 @@
 """A results tree as the statistics see it."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -62,11 +64,46 @@ def test_a_file_that_cannot_be_read_takes_its_own_trial_out_and_no_other(
     assert capsys.readouterr().err.startswith(f"left out: {tmp_path}/some-model/claude-code/swe3/scope/torn/{name}: ")
 
 
-def test_what_a_later_version_may_add_is_passed_over(tmp_path: Path) -> None:
-    folder = write_trial(tmp_path, metrics())
-    text = (folder / "metrics.json").read_text().replace('"task"', '"invented_later": [1], "task"', 1)
-    (folder / "metrics.json").write_text(text)
-    assert len(read_rows(tmp_path)) == 1
+def test_what_a_later_version_may_add_anywhere_is_passed_over(tmp_path: Path) -> None:
+    record = metrics()
+    folder = write_trial(tmp_path, record, evaluation(record, rubric(20), PASSED))
+    [before] = read_rows(tmp_path)
+    for name in ("metrics.json", "eval.json"):
+        text = re.sub(r"\{(?=\s*\")", '{"invented_later": [1],', (folder / name).read_text())
+        assert text.count("invented_later") > 5
+        # Where names are data, as those of the units are, a new one is not passed over.
+        (folder / name).write_text(text.replace('"scores": {"invented_later": [1],', '"scores": {'))
+    assert read_rows(tmp_path) == [before]
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("metrics.json", "num_turns", 10**20),
+        ("metrics.json", "latency_seconds", 1e308),
+        ("metrics.json", "cost.amount_usd", -5),
+        ("metrics.json", "cost.amount_usd", 1e308),
+        ("metrics.json", "usage.headline.usage.output", 10**20),
+        ("metrics.json", "model_slug", "of two\nlines"),
+        ("eval.json", "rubric.task_score", 700),
+    ],
+)
+def test_a_figure_that_would_burst_every_mean_takes_its_trial_out(
+    tmp_path: Path, name: str, field: str, value: object
+) -> None:
+    good, record = metrics(task="good"), metrics()
+    write_trial(tmp_path, good)
+    file = write_trial(tmp_path, record, evaluation(record, rubric(20))) / name
+    document = json.loads(file.read_text())
+    *way, last = field.split(".")
+    place = document
+    for part in way:
+        place = place[part]
+    place[last] = value
+    file.write_text(json.dumps(document))
+    told: list[str] = []
+    assert [row.task for row in read_rows(tmp_path, told.append)] == ["good"]
+    assert [line.startswith(f"left out: {file}: {field}: ") for line in told] == [True]
 
 
 def test_a_folder_without_trials_is_named(tmp_path: Path) -> None:

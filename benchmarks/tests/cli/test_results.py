@@ -57,6 +57,16 @@ def test_a_faulty_csv_and_a_used_folder_are_a_line_each(tmp_path: Path) -> None:
     assert done.stderr.startswith("--agent: '../up' is not a safe folder name")
 
 
+def test_where_nothing_can_be_read_each_reason_is_told(tree: Path) -> None:
+    [file] = tree.rglob("metrics.json")
+    file.write_text("{")
+    done = swetrials("results", tree)
+    assert (done.returncode, done.stdout) == (2, "")
+    first, second = done.stderr.splitlines()
+    assert first.startswith(f"left out: {file}: ")
+    assert second.startswith(f"{tree}: no trial with a metrics.json to read")
+
+
 def test_the_help_lists_every_view_with_its_columns() -> None:
     words = swetrials("results", "--help").stdout.split("Views:")[1].replace(",", " ").split()
     assert words == [word for name, columns in views().items() for word in (name, *columns)]

@@ -25,7 +25,12 @@ def read_requests(folder: TrialFolder, tell: Callable[[str], None]) -> Iterator[
     for path in sorted(folder.path.glob("attempts/*/requests.jsonl")):
         if not path.parent.name.isdecimal():
             continue
-        for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            tell(f"left out: {path}: {error.strerror}")
+            continue
+        for number, line in enumerate(lines, start=1):
             try:
                 yield int(path.parent.name), RequestPart.model_validate_json(line)
             except ValidationError as error:

@@ -6,18 +6,25 @@ of an older or a newer version over fields that no figure needs.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from swetrials.records.base import PathPart
 from swetrials.records.cost import Basis, CostStatus
-from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.outcome import Outcome, OutcomeKind
-from swetrials.records.usage import UsageReport
+from swetrials.records.usage import Completeness, Usage
 from swetrials.store.files import RecordError
 from swetrials.store.results import TrialFolder
 
 P = TypeVar("P", bound="RecordPart")
+
+_MOST = 10**12
+Points = Annotated[float, Field(ge=0, le=100)]
+Dollars = Annotated[float, Field(ge=0, le=_MOST)]
+Seconds = Annotated[float, Field(ge=-_MOST, le=_MOST)]
+Count = Annotated[int, Field(ge=0, le=_MOST)]
+"""What is beyond these is a slip of whoever wrote it, and would outweigh everything else in a mean, or burst it."""
 
 
 class RecordPart(BaseModel):
@@ -31,22 +38,46 @@ class IdentityPart(RecordPart):
 
     id: str
     repeat: int = 1
-    scope: str
+    scope: PathPart
     dataset: str
     task_sha256: str | None = None
     rehearsal: bool
 
 
+class OutcomePart(Outcome):
+    """Of ``outcome``."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class BucketsPart(Usage):
+    """Of ``usage.headline.usage``."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    fresh_input: Count | None = None
+    cache_read: Count | None = None
+    cache_write: Count | None = None
+    output: Count | None = None
+
+
+class HeadlinePart(RecordPart):
+    """Of ``usage.headline``."""
+
+    usage: BucketsPart = BucketsPart()
+    completeness: Completeness = "unknown"
+
+
 class UsagePart(RecordPart):
     """Of ``usage``."""
 
-    headline: UsageReport = UsageReport()
+    headline: HeadlinePart = HeadlinePart()
 
 
 class CostPart(RecordPart):
     """Of ``cost``."""
 
-    amount_usd: float | None = None
+    amount_usd: Dollars | None = None
     basis: Basis = "none"
     status: CostStatus = "unknown"
 
@@ -54,10 +85,10 @@ class CostPart(RecordPart):
 class TimePart(RecordPart):
     """Of ``time``, in seconds."""
 
-    wall_seconds: float | None = None
-    api_seconds: float | None = None
-    waiting_seconds: float | None = None
-    queue_seconds: float | None = None
+    wall_seconds: Seconds | None = None
+    api_seconds: Seconds | None = None
+    waiting_seconds: Seconds | None = None
+    queue_seconds: Seconds | None = None
 
 
 class AttemptPart(RecordPart):
@@ -69,8 +100,8 @@ class AttemptPart(RecordPart):
     ended_at: str | None = None
     ended_by: str = ""
     exit_code: int | None = None
-    num_turns: int | None = None
-    outcome: Outcome
+    num_turns: Count | None = None
+    outcome: OutcomePart
     usage: UsagePart = UsagePart()
     cost: CostPart = CostPart()
     time: TimePart = TimePart()
@@ -88,7 +119,7 @@ class ImportedPart(RecordPart):
     file: str
     source: str | None = None
     hosting_instance: str | None = None
-    agent_invocations: int | None = None
+    agent_invocations: Count | None = None
 
     @property
     def told(self) -> str:
@@ -99,25 +130,25 @@ class ImportedPart(RecordPart):
 class MetricsPart(RecordPart):
     """Of ``metrics.json``."""
 
-    task: str
+    task: PathPart
     ref: str
     complexity: str
     model: str
-    model_slug: str
-    agent: str
-    skill: str
+    model_slug: PathPart
+    agent: PathPart
+    skill: PathPart
     provider: str
     artifacts_produced: tuple[str, ...] = ()
     artifacts_expected: tuple[str, ...] = ()
-    latency_seconds: float | None = None
-    num_turns: int | None = None
+    latency_seconds: Seconds | None = None
+    num_turns: Count | None = None
     error: str | None = None
     run_started_at: str | None = None
     trial: IdentityPart
     usage: UsagePart = UsagePart()
     cost: CostPart = CostPart()
     time: TimePart = TimePart()
-    outcome: Outcome
+    outcome: OutcomePart
     attempts: tuple[AttemptPart, ...] = ()
     findings: tuple[FindingPart, ...] = ()
     imported: ImportedPart | None = None
@@ -126,7 +157,7 @@ class MetricsPart(RecordPart):
 class UnitPart(RecordPart):
     """Of one of ``rubric.scores``."""
 
-    total: float
+    total: Points
     missing: bool = False
 
 
@@ -149,9 +180,16 @@ class RubricPart(RecordPart):
 
     status: str
     reason: str = ""
-    task_score: float | None = None
+    task_score: Points | None = None
     scores: dict[str, UnitPart] = {}
     judge: JudgePart | None = None
+
+
+class TestsPart(RecordPart):
+    """Of ``tests``."""
+
+    passed: bool | None = None
+    fraction: float | None = None
 
 
 class EvaluationPart(RecordPart):
@@ -159,7 +197,7 @@ class EvaluationPart(RecordPart):
 
     trial_id: str
     rubric: RubricPart | None = None
-    tests: TestsEvaluation | None = None
+    tests: TestsPart | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,14 @@ def show(tree: Path, sql: str | None, form: Form) -> int:
         ResultsTreeError: there is no trial that can be read.
         QueryError: the SQL is at fault.
     """
-    left_out: list[str] = []
-    answer = query(tree, sql or "FROM runs", left_out.append)
-    for line in left_out:
+    left_out = 0
+
+    def tell(line: str) -> None:
+        nonlocal left_out
+        left_out += 1
         print(line, file=sys.stderr)
+
+    answer = query(tree, sql or "FROM runs", tell)
     match form:
         case "json":
             print(json.dumps([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]))
