@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from swetrials.analysis.paired import sign_flip_p
 from swetrials.analysis.power import POWER, REPEATS_LIMIT, TASKS_LIMIT, settling
 
 
@@ -62,9 +63,20 @@ def test_repeats_do_not_settle_what_differs_from_task_to_task() -> None:
     assert (found.repeat_noise_known, found.more_repeats) == (True, None)
 
 
-def test_equal_differences_everywhere_would_be_settled_by_any_more() -> None:
-    found = settling(*scores(5, 2.0, 0.0))
-    assert (found.power_now, found.more_tasks) == (1.0, 1)
+@pytest.mark.parametrize(("tasks", "power_now", "more"), [(2, 0.0, 4), (5, 0.0, 1), (6, 1.0, 1)])
+def test_equal_differences_are_settled_by_as_many_tasks_as_the_test_of_real_data_takes(
+    tasks: int, power_now: float, more: int
+) -> None:
+    found = settling(*scores(tasks, 2.0, 0.0))
+    assert (found.power_now, found.more_tasks) == (power_now, more)
+    assert sign_flip_p(np.full(6, 2.0)) <= 0.05 < sign_flip_p(np.full(5, 2.0))
+
+
+def test_no_repeats_of_five_tasks_settle_anything() -> None:
+    a, b = repeated(lead=30.0, task_sd=0.5, noise=1.0)
+    few = [f"t{number}" for number in range(5)]
+    found = settling({task: a[task] for task in few}, {task: b[task] for task in few})
+    assert (found.repeat_noise_known, found.more_repeats, found.more_tasks) == (True, None, 1)
 
 
 def test_one_shared_task_shows_no_spread() -> None:

@@ -35,9 +35,10 @@ def test_what_can_be_claimed_comes_first(tmp_path: Path, capsys: pytest.CaptureF
     write_run(tmp_path, "weak", [10, 9, 11, 8, 10, 9, 10, 12, 9, 8], 1.0)
     code, out, _ = compare(capsys, "strong", "weak", "--tree", tmp_path)
     assert code == 0
-    first, blank, heads = out.splitlines()[:3]
+    first, alone, blank, heads = out.splitlines()[:4]
     assert first.startswith("strong scores higher than weak on tasks like these: +54.8 points (95 % interval +")
     assert "strong costs 2.00 times as much as weak (2.00 to 2.00, p 0.002)." in first
+    assert alone.startswith("p is that of this pair alone")
     assert (blank, heads[:3]) == ("", "A: ")
 
 
@@ -58,6 +59,19 @@ def test_one_shared_task_is_no_claim_but_still_a_table(tmp_path: Path, capsys: p
     assert code == 0
     assert out.startswith("Nothing can be claimed about the scores of a and b, which share 1 scored task ")
     assert "tokens" in out
+    assert "p is that of this pair alone" not in out
+
+
+def test_what_no_p_can_be_small_for_is_said_to_be_too_little(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path, "a", [20, 19, 20, 21, 20], 1.0)
+    write_run(tmp_path, "b", [10, 10, 10, 11, 10], 0.0)
+    code, out, _ = compare(capsys, "a", "b", "--tree", tmp_path)
+    assert code == 0
+    assert out.startswith("Fewer than 6 shared tasks never tell the scores of a and b apart: a less b is +39.2 points")
+    assert "a cannot be compared with b by a ratio of costs, as one of the two is 0; " in out
+    assert "about 1 more task like these would settle it" in out
 
 
 @pytest.mark.parametrize(
@@ -76,10 +90,11 @@ def test_what_may_not_be_compared_is_one_line(
     assert (code, out) == (2, "")
     assert said in err
     assert len(err.splitlines()) <= 2
+    assert all(f"{tmp_path}/{model}/claude-code" in err for model in "ab")
 
 
 def test_a_run_beside_itself_is_called_a_and_b(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = write_run(tmp_path / "x", "m", [20, 10, 15], 1.0)
     other = write_run(tmp_path / "y", "m", [20, 10, 15], 1.0)
     _, out, _ = compare(capsys, one, other)
-    assert out.startswith("It cannot be claimed that A and B score differently: A less B is +0.0 points")
+    assert out.startswith("Fewer than 6 shared tasks never tell the scores of A and B apart: A less B is +0.0 points")

@@ -18,11 +18,14 @@ from swetrials.analysis.resampling import (
     task_counts,
     task_means,
 )
-from swetrials.records.leaderboard import Estimate, PairedDifference
+from swetrials.records.leaderboard import LEVEL, Estimate, PairedDifference
 
 EXACT_TASKS: Final = 30
 """Up to so many tasks, all patterns of signs are counted; above, so many are drawn:"""
 SIGN_PATTERNS: Final = 19_999
+
+FEWEST_TASKS: Final = 1 - math.floor(math.log2(1 - LEVEL))
+"""Of fewer no difference, however large, has a p small enough for a claim: of n tasks the smallest is 2 / 2^n."""
 
 _EQUAL = 1e-9  # points or dollars: a smaller difference of means is rounding
 

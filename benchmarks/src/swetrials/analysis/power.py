@@ -3,7 +3,8 @@
 The difference that was seen is taken for the true one, and tasks like those that were run are drawn again and again.
 What was seen is itself uncertain, and the true difference is often smaller: the answers are a plan's first guess, no
 promise. A draw counts as settled when Student's paired t test says so, which stands in for the permutation test that
-judges the real data: the two seldom disagree, and the second would take hours here.
+judges the real data: from the fewest tasks on that this one can settle, the two seldom disagree, and it would take
+hours here.
 """
 
 import math
@@ -12,7 +13,7 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtrit
 
-from swetrials.analysis.paired import task_differences
+from swetrials.analysis.paired import FEWEST_TASKS, task_differences
 from swetrials.analysis.reliability import repeat_sd
 from swetrials.analysis.resampling import SEED, Floats, Values
 from swetrials.records.claim import Settling
@@ -98,7 +99,7 @@ def _share_settled(means: Floats, squares: Floats, sizes: Floats) -> Floats:
     variances = np.maximum(squares - means**2, 0) * sizes / (sizes - 1)
     critical = stdtrit(sizes - 1, (1 + LEVEL) / 2)
     share: Floats = (np.abs(means) > critical * np.sqrt(variances / sizes)).mean(axis=0)
-    return share
+    return np.where(sizes < FEWEST_TASKS, 0.0, share)
 
 
 def _fewest(powers: Floats) -> int | None:

@@ -1,5 +1,6 @@
 """``compare``: what two runs allow to be claimed, and the two side by side."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from rich.table import Table
@@ -11,6 +12,7 @@ from swetrials.analysis.comparison import compare
 from swetrials.analysis.results_tree import read_rows
 from swetrials.analysis.run_finding import find_runs
 from swetrials.analysis.summary import read_trials
+from swetrials.analysis.trial_row import TrialRow
 from swetrials.cli.rendering import console_for_output
 from swetrials.records.comparison import ComparedRun, Comparison
 from swetrials.records.leaderboard import Candidate
@@ -29,13 +31,15 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json
     """
     folders = find_runs(first, second, tree)
     comparison = compare(read_trials(folders[0]), read_trials(folders[1]), (str(folders[0]), str(folders[1])))
-    found = claim(read_rows(folders[0]), read_rows(folders[1]), tie_band=tie_band)
+    found = claim(*(_rows(folder) for folder in folders), tie_band=tie_band)
     comparison = comparison.model_copy(update={"claim": found})
     if as_json:
         print(to_json(comparison).decode(), end="")
         return 0
     console = console_for_output()
     console.print(Text(claim_sentence.sentence(found, *_names(comparison)), style="bold"), soft_wrap=True)
+    if (closing := claim_sentence.closing(found)) is not None:
+        console.print(Text(closing, style="dim"), soft_wrap=True)
     console.print()
     for line in comparison_table.heads(comparison):
         console.print(Text(line), soft_wrap=True)
@@ -47,6 +51,11 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json
     console.print(table)
     console.print(Text(comparison_table.closing(), style="dim"))
     return 0
+
+
+def _rows(run: Path) -> list[TrialRow]:
+    """Return a run's trials, each with a folder that tells it from the other run's."""
+    return [replace(row, folder=str(run / row.folder)) for row in read_rows(run)]
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from swetrials.analysis.results_tree import read_rows
 from swetrials.analysis.router_models import router_models
+from swetrials.reports.figures import counted
 from swetrials.store.files import to_json, write_record
 
 
@@ -23,8 +24,8 @@ def build(tree: Path, out: Path | None, *, scope: str | None, skill: str | None,
     of = built.provenance
     tasks = sum(of.tasks_by_tier.values())
     print(
-        f"{out or 'models.json'}: {len(built.models)} models, {of.trials} trials, {tasks} tasks of {of.scope} "
-        f"with {of.agent} and {of.skill}",
+        f"{out or 'models.json'}: {counted(len(built.models), 'model')}, {counted(of.trials, 'trial')}, "
+        f"{counted(tasks, 'task')} of {of.scope} with {of.agent} and {of.skill}",
         file=sys.stderr,
     )
     if built.rehearsal:

@@ -1,5 +1,6 @@
 """One sentence: what two runs allow to be claimed about each other, what they do not, and what would settle it."""
 
+from swetrials.analysis.paired import FEWEST_TASKS
 from swetrials.records.claim import Claim, CostRatio, Settling
 from swetrials.records.leaderboard import LEVEL, Estimate, PairedDifference
 from swetrials.reports.figures import counted
@@ -20,6 +21,19 @@ def sentence(claim: Claim, a: str, b: str) -> str:
         parts.append(_settling(claim.settling))
     said = "; ".join(parts) + "."
     return f"Of a rehearsal, and so of no model: {said}" if claim.rehearsal else said
+
+
+def closing(claim: Claim) -> str | None:
+    """Return the line that keeps readers of the sentence from taking more out of it; ``None`` where it claims nothing.
+
+    A leaderboard and the report on it test many pairs at once, and so may tie two that stand apart here.
+    """
+    if claim.score.p is None and claim.cost.p is None:
+        return None
+    return (
+        "p is that of this pair alone, picked before its figures were seen. Where many models are compared (report), "
+        "it is adjusted for all pairs, and this pair may be tied."
+    )
 
 
 def probability(p: float) -> str:
@@ -43,6 +57,8 @@ def _score(pair: PairedDifference, a: str, b: str) -> str:
             return f"{a} scores lower than {b} on tasks like these: {figures}"
         case _ if pair.p <= 1 - LEVEL:
             said = f"{a} and {b} count as equal, their scores being within the tie band that was given"
+        case _ if difference.tasks < FEWEST_TASKS:
+            said = f"Fewer than {FEWEST_TASKS} shared tasks never tell the scores of {a} and {b} apart"
         case _:
             said = f"It cannot be claimed that {a} and {b} score differently"
     return f"{said}: {a} less {b} is {figures}"
@@ -51,7 +67,9 @@ def _score(pair: PairedDifference, a: str, b: str) -> str:
 def _cost(cost: CostRatio, b: str) -> str:
     ratio = cost.ratio
     if ratio.value is None:
-        return f"cannot be compared with {b} by cost, which is not known for all trials"
+        if ratio.tasks:
+            return f"cannot be compared with {b} by a ratio of costs, as one of the two is 0"
+        return f"cannot be compared with {b} by cost: it is not known for all trials, or no task was completed by both"
     figures = f"{ratio.value:.2f} times as much as {b}"
     if ratio.low is None or cost.p is None:
         return f"cost {figures}, without an interval"

@@ -15,7 +15,8 @@ def heads(comparison: Comparison) -> list[str]:
     """Return the lines above the table: what is compared, and what else is not the same."""
     lines = [_title("A", comparison.first), _title("B", comparison.second)]
     lines.append(f"differs: {', '.join(comparison.differs) or 'nothing that was asked or allowed'}")
-    lines.append(f"over {len(comparison.tasks)} tasks of {comparison.dataset} that both have, valid trials alone")
+    shared = figures.counted(len(comparison.tasks), "task")
+    lines.append(f"over {shared} of {comparison.dataset} that both have, valid trials alone")
     for name, tasks in (("A", comparison.only_first), ("B", comparison.only_second)):
         if tasks:
             lines.append(f"only in {name}, and in no figure: {', '.join(tasks)}")
@@ -32,7 +33,13 @@ def closing() -> str:
 def _title(name: str, run: ComparedRun) -> str:
     version = f" {run.agent_version}" if run.agent_version else ""
     outcomes = ", ".join(f"{count} {kind}" for kind, count in run.outcomes.items())
-    parts = (run.model, f"{run.agent}{version}", run.skill, run.provider, f"{run.trials} trials ({outcomes})")
+    parts = (
+        run.model,
+        f"{run.agent}{version}",
+        run.skill,
+        run.provider,
+        f"{figures.counted(run.trials, 'trial')} ({outcomes})",
+    )
     return f"{name}: {' · '.join(parts)}"
 
 
