@@ -1,49 +1,25 @@
 """Claude Code's streams, as the real program printed them, and as they are when torn."""
 
-from collections.abc import Iterable
-from pathlib import Path
-
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swetrials.agents.claude_stream import ClaudeReader
+from agents.streams import Streams
 from swetrials.agents.events import (
     Compaction,
-    Event,
     PermissionDenied,
     Retry,
     SubagentEnd,
     SubagentStart,
-    Tally,
     ToolCall,
     ToolResult,
 )
-from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
 
-RECORDED = Path(__file__).parents[1] / "conformance" / "claude"
-
-
-def events_of(data: bytes, cuts: Iterable[int] = ()) -> list[Event]:
-    events: list[Event] = []
-    reader, start = ClaudeReader(), 0
-    for cut in [*sorted(cuts), len(data)]:
-        events += reader.feed(data[start:cut])
-        start = max(start, cut)
-    return [*events, *reader.finish()]
-
-
-def tally_of(data: bytes) -> Tally:
-    tally = Tally()
-    tally.add(events_of(data))
-    return tally
-
-
-def recorded(name: str) -> bytes:
-    return (RECORDED / f"{name}.jsonl").read_bytes()
-
+STREAMS = Streams("claude")
+recorded, events_of, tally_of = STREAMS.recorded, STREAMS.events_of, STREAMS.tally_of
 
 TWO_TURNS = Usage(
     fresh_input=2400, cache_read=1800, cache_write=600, cache_write_5m=400, cache_write_1h=200, output=80, reasoning=0
@@ -74,26 +50,6 @@ def test_without_partial_messages_a_torn_stream_is_a_lower_bound() -> None:
     assert tally.usage.usage.fresh_input == 2400
     assert tally.usage.usage.output == 2
     assert tally.usage.completeness == "lower_bound"
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "blame"),
-    [
-        ("err429", OutcomeKind.RATE_LIMITED, Blame.PROVIDER),
-        ("maxturns", OutcomeKind.TURN_LIMIT, Blame.MODEL),
-        ("hangterm", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
-        ("broken_sse", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
-        ("refusal", OutcomeKind.REFUSED, Blame.MODEL),
-        ("max_tokens", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
-        ("output_limit_vllm", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
-        ("empty", OutcomeKind.EMPTY_SUCCESS, Blame.MODEL),
-        ("hang_mid_stream", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
-    ],
-)
-def test_endings(name: str, kind: OutcomeKind, blame: Blame) -> None:
-    outcome = tally_of(recorded(name)).outcome
-    assert (outcome.kind, outcome.blame) == (kind, blame)
-    assert outcome.detail
 
 
 def test_a_response_that_was_cut_makes_the_agents_own_total_a_lower_bound() -> None:
@@ -153,13 +109,6 @@ def test_the_last_of_two_results_counts() -> None:
     assert tally_of(first + second).usage.usage.output == 4
 
 
-@given(cuts=st.lists(st.integers(0, len(recorded("partial"))), max_size=12))
-@settings(max_examples=30, deadline=None)
-def test_where_the_bytes_are_cut_makes_no_difference(cuts: list[int]) -> None:
-    data = recorded("partial")
-    assert events_of(data, cuts) == events_of(data)
-
-
 @given(noise=st.lists(st.binary(max_size=60), max_size=8))
 @settings(max_examples=50, deadline=None)
 def test_noise_between_the_lines_is_passed_over(noise: list[bytes]) -> None:
@@ -167,18 +116,6 @@ def test_noise_between_the_lines_is_passed_over(noise: list[bytes]) -> None:
     for index, junk in enumerate(noise):
         lines.insert(2 * index, junk.replace(b"\n", b" ") + b"\n")
     assert tally_of(b"".join(lines)).usage.usage == TWO_TURNS
-
-
-@pytest.mark.parametrize(
-    "torn", [b'{"type":"assistant","message":', b"[1,2]\n", b'{"type":5,"message":[]}\n', b"\xff\xfe\n"]
-)
-def test_torn_and_strange_lines_cost_only_themselves(torn: bytes) -> None:
-    assert tally_of(recorded("ok") + torn).usage.usage == TWO_TURNS
-
-
-def test_invalid_utf8_inside_a_line_costs_only_the_characters() -> None:
-    data = recorded("ok").replace(b"All done.", b"All \xff done.")
-    assert "\ufffd" in tally_of(data).last_text
 
 
 @pytest.mark.parametrize(

@@ -6,38 +6,19 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from agents.jobs import job
+from agents.streams import Streams
 from swetrials.agents.base import Job, Skill
-from swetrials.agents.events import Event, PermissionDenied, SubagentEnd, SubagentStart, Tally, ToolCall, ToolResult
+from swetrials.agents.events import PermissionDenied, SubagentEnd, SubagentStart, Tally, ToolCall, ToolResult
 from swetrials.agents.opencode import KEY_VARIABLE, OpenCode
 from swetrials.agents.opencode_stream import OpenCodeReader
-from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
 
-RECORDED = Path(__file__).parents[1] / "conformance" / "opencode"
+STREAMS = Streams("opencode")
+recorded, events_of, tally_of = STREAMS.recorded, STREAMS.events_of, STREAMS.tally_of
 BINARY = Path("/tools/opencode")
-
-
-def recorded(name: str) -> bytes:
-    return (RECORDED / f"{name}.jsonl").read_bytes()
-
-
-def events_of(data: bytes, cuts: list[int] | None = None) -> list[Event]:
-    events: list[Event] = []
-    reader, start = OpenCodeReader(), 0
-    for cut in [*sorted(cuts or []), len(data)]:
-        events += reader.feed(data[start:cut])
-        start = max(start, cut)
-    return [*events, *reader.finish()]
-
-
-def tally_of(data: bytes) -> Tally:
-    tally = Tally()
-    tally.add(events_of(data))
-    return tally
 
 
 def config_of(work: Job) -> dict[str, Any]:
@@ -166,28 +147,6 @@ def test_parallel_calls_are_told_from_each_other() -> None:
     ) == [("cat x.py", False, 0), ("false", True, 1), ("ls", False, 0)]
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "blame"),
-    [
-        ("err429", OutcomeKind.RATE_LIMITED, Blame.PROVIDER),
-        ("err401", OutcomeKind.AUTH_FAILED, Blame.USER),
-        ("err401_chat", OutcomeKind.AUTH_FAILED, Blame.USER),
-        ("cut", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
-        ("html", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
-        ("html_chat", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
-        ("empty", OutcomeKind.EMPTY_SUCCESS, Blame.MODEL),
-        ("refusal", OutcomeKind.REFUSED, Blame.MODEL),
-        ("refusal_chat", OutcomeKind.REFUSED, Blame.MODEL),
-        ("max_tokens", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
-        ("killed", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
-    ],
-)
-def test_endings(name: str, kind: OutcomeKind, blame: Blame) -> None:
-    outcome = tally_of(recorded(name)).outcome
-    assert (outcome.kind, outcome.blame) == (kind, blame)
-    assert outcome.detail
-
-
 @pytest.mark.parametrize(("name", "status"), [("err429", 429), ("err401", 401), ("refusal", None)])
 def test_the_status_of_a_failure_is_kept(name: str, status: int | None) -> None:
     end = tally_of(recorded(name)).end
@@ -268,34 +227,3 @@ def test_a_tool_that_a_rule_forbids_is_a_denial() -> None:
     tally = tally_of(line("tool_use", part=part))
     assert tally.permission_denials == 1
     assert PermissionDenied("edit", error) in events_of(line("tool_use", part=part))
-
-
-@given(cuts=st.lists(st.integers(0, len(recorded("ok"))), max_size=12))
-@settings(max_examples=20, deadline=None)
-def test_where_the_bytes_are_cut_makes_no_difference(cuts: list[int]) -> None:
-    assert events_of(recorded("ok"), cuts) == events_of(recorded("ok"))
-
-
-@pytest.mark.parametrize(
-    "torn",
-    [
-        b'{"type":"step_start","timestamp":',
-        b"[1]\n",
-        b'{"type":"step_finish","part":[]}\n',
-        b"\xff\xfe\n",
-        b"Error: x\n",
-    ],
-)
-def test_torn_and_strange_lines_cost_only_themselves(torn: bytes) -> None:
-    tally = tally_of(recorded("ok") + torn)
-    assert (tally.outcome.kind, tally.usage.usage) == (OutcomeKind.COMPLETED, ONE_TASK)
-
-
-def test_invalid_utf8_inside_a_line_costs_only_the_characters() -> None:
-    assert tally_of(recorded("ok").replace(b"Done.", b"D\xffone.")).last_text == "D\ufffdone."
-
-
-def test_its_lines_are_recognised() -> None:
-    for recording in sorted(RECORDED.glob("*.jsonl")):
-        assert all(OpenCode().recognises(orjson.loads(found)) for found in recording.read_bytes().splitlines())
-    assert not OpenCode().recognises({"type": "result", "session_id": "x"})

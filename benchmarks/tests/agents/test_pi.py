@@ -5,40 +5,21 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from agents.jobs import job
+from agents.streams import Streams
 from swetrials.agents.base import Job, Skill
-from swetrials.agents.events import Event, Retry, Tally, ToolCall, ToolResult
+from swetrials.agents.events import Retry, Tally, ToolCall, ToolResult
 from swetrials.agents.pi import Pi
 from swetrials.agents.pi_stream import PiReader
-from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
 from swetrials.wire.route import AwsCredentials
 
-RECORDED = Path(__file__).parents[1] / "conformance" / "pi"
+STREAMS = Streams("pi")
+recorded, events_of, tally_of = STREAMS.recorded, STREAMS.events_of, STREAMS.tally_of
 BINARY = Path("/tools/pi/cli.js")
-
-
-def recorded(name: str) -> bytes:
-    return (RECORDED / f"{name}.jsonl").read_bytes()
-
-
-def events_of(data: bytes, cuts: list[int] | None = None) -> list[Event]:
-    events: list[Event] = []
-    reader, start = PiReader(), 0
-    for cut in [*sorted(cuts or []), len(data)]:
-        events += reader.feed(data[start:cut])
-        start = max(start, cut)
-    return [*events, *reader.finish()]
-
-
-def tally_of(data: bytes) -> Tally:
-    tally = Tally()
-    tally.add(events_of(data))
-    return tally
 
 
 def models_of(work: Job) -> dict[str, object]:
@@ -177,28 +158,6 @@ def test_parallel_calls_are_told_from_each_other() -> None:
     assert [results[call.call_id].is_error for call in calls] == [False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "blame"),
-    [
-        ("err429", OutcomeKind.RATE_LIMITED, Blame.PROVIDER),
-        ("err401", OutcomeKind.AUTH_FAILED, Blame.USER),
-        ("html", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
-        ("cut", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
-        ("cut_chat", OutcomeKind.PROVIDER_ERROR, Blame.PROVIDER),
-        ("empty", OutcomeKind.EMPTY_SUCCESS, Blame.MODEL),
-        ("refusal", OutcomeKind.REFUSED, Blame.MODEL),
-        ("refusal_chat", OutcomeKind.REFUSED, Blame.MODEL),
-        ("max_tokens", OutcomeKind.OUTPUT_LIMIT, Blame.MODEL),
-        ("killed", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
-        ("killed_while_waiting", OutcomeKind.UNFINISHED, Blame.AMBIGUOUS),
-    ],
-)
-def test_endings(name: str, kind: OutcomeKind, blame: Blame) -> None:
-    outcome = tally_of(recorded(name)).outcome
-    assert (outcome.kind, outcome.blame) == (kind, blame)
-    assert outcome.detail
-
-
 def test_a_retry_that_works_leaves_no_trace_in_outcome_or_turns() -> None:
     tally = tally_of(recorded("retry_then_success"))
     assert [(r.attempt, r.delay_seconds, r.status) for r in tally.retries] == [(1, 0.5, 429)]
@@ -253,24 +212,6 @@ def test_an_aborted_run_has_no_last_word() -> None:
 
 def test_the_end_of_one_go_is_not_the_end() -> None:
     assert tally_of(START + answer() + GONE + START).outcome.kind is OutcomeKind.UNFINISHED
-
-
-@given(cuts=st.lists(st.integers(0, len(recorded("ok"))), max_size=12))
-@settings(max_examples=20, deadline=None)
-def test_where_the_bytes_are_cut_makes_no_difference(cuts: list[int]) -> None:
-    assert events_of(recorded("ok"), cuts) == events_of(recorded("ok"))
-
-
-@pytest.mark.parametrize(
-    "torn", [b'{"type":"message_end","message":', b"[1]\n", b'{"type":"message_end","message":[]}\n', b"\xff\xfe\n"]
-)
-def test_torn_and_strange_lines_cost_only_themselves(torn: bytes) -> None:
-    tally = tally_of(recorded("ok") + torn)
-    assert (tally.outcome.kind, tally.usage.usage) == (OutcomeKind.COMPLETED, ONE_TASK)
-
-
-def test_invalid_utf8_inside_a_line_costs_only_the_characters() -> None:
-    assert tally_of(recorded("ok").replace(b"Done.", b"D\xffone.")).last_text == "D\ufffdone."
 
 
 def test_retries_that_end_in_failure_are_all_seen() -> None:

@@ -1,49 +1,57 @@
 """pi's part of the battery."""
 
-from conformance.cases import (
-    CUT,
-    DONE,
-    NOTHING,
-    Case,
-    Cases,
-    Expected,
-    KnownLimit,
-    endless,
-    from_the_future,
-    made,
-    of,
-    repeated,
-    swapped,
-    torn,
-    without_last_line,
-)
+from conformance import edits
+from conformance.cases import CUT, DONE, NOTHING, Battery, Case, Expected, KnownLimit, Recordings
 from swetrials.records.outcome import OutcomeKind
 
+PI = Recordings("pi")
 OK = Expected(DONE, 3, (9, 2725, 1514, 29), tools={"bash": 3})
-CASES: Cases = {
-    "normal": Case(of("pi", "ok"), OK),
-    "several blocks in a message": Case(of("pi", "ok"), OK),
-    "parallel tool calls": Case(of("pi", "ok"), OK),
+CASES: dict[str, Case | KnownLimit] = {
+    "normal": Case(PI.of("ok"), OK),
+    "several blocks in a message": Case(PI.of("ok"), OK),
+    "parallel tool calls": Case(PI.of("ok"), OK),
     "subagents": KnownLimit("it has none"),
     "compaction": KnownLimit("one prompt is one go, within which it never compacts"),
     "restart": Case(
-        made("pi", "ok", repeated(b'"type":"message_end"')),
+        PI.made("ok", edits.repeated(b'"type":"message_end"')),
         Expected(DONE, 4, (12, 2725 + 1395, 1514 + 119, 31), tools={"bash": 3}),
     ),
     "retries then success": Case(
-        of("pi", "retry_then_success"), Expected(DONE, 3, (9, 2725, 1514, 29), tools={"bash": 3}, retries=1)
+        PI.of("retry_then_success"), Expected(DONE, 3, (9, 2725, 1514, 29), tools={"bash": 3}, retries=1)
     ),
-    "retries then failure": Case(of("pi", "err429"), Expected(OutcomeKind.RATE_LIMITED, 0, NOTHING, retries=1)),
-    "limit": Case(of("pi", "max_tokens"), Expected(OutcomeKind.OUTPUT_LIMIT, 1, (3, 0, 1330, 3))),
+    "retries then failure": Case(PI.of("err429"), Expected(OutcomeKind.RATE_LIMITED, 0, NOTHING, retries=1)),
+    "limit": Case(PI.of("max_tokens"), Expected(OutcomeKind.OUTPUT_LIMIT, 1, (3, 0, 1330, 3))),
     "permission denied": KnownLimit("it has no permissions: it has a tool, or has it not"),
     "no end": Case(
-        made("pi", "ok", without_last_line),
+        PI.made("ok", edits.without_last_line),
         Expected(CUT, 3, (9, 2725, 1514, 29), "lower_bound", tools={"bash": 3}),
     ),
-    "torn": Case(made("pi", "ok", torn), Expected(CUT, 3, (9, 2725, 1514, 29), "lower_bound", tools={"bash": 3})),
-    "two results": Case(made("pi", "ok", repeated(b'"type":"agent_end"')), OK),
-    "error inside a success": Case(of("pi", "html"), Expected(OutcomeKind.PROVIDER_ERROR, 0, NOTHING)),
-    "unknown events and fields": Case(made("pi", "ok", from_the_future), OK),
-    "invalid UTF-8": Case(made("pi", "ok", swapped(b'"Done."', b'"Done.\xff\xfe"')), OK),
-    "endless": Case(endless("pi", "ok", rb"def f():\n    return 1\n"), OK),
+    "torn": Case(PI.made("ok", edits.torn), Expected(CUT, 3, (9, 2725, 1514, 29), "lower_bound", tools={"bash": 3})),
+    "two results": Case(PI.made("ok", edits.repeated(b'"type":"agent_end"')), OK),
+    "error inside a success": Case(PI.of("html"), Expected(OutcomeKind.PROVIDER_ERROR, 0, NOTHING)),
+    "unknown events and fields": Case(PI.made("ok", edits.from_the_future), OK),
+    "invalid UTF-8": Case(PI.made("ok", edits.swapped(b'"Done."', b'"Done.\xff\xfe"')), OK),
+    "endless": Case(PI.endless("ok", rb"def f():\n    return 1\n"), OK),
 }  # fmt: skip
+BATTERY = Battery(
+    CASES,
+    endings={
+        "err429": OutcomeKind.RATE_LIMITED,
+        "err401": OutcomeKind.AUTH_FAILED,
+        "html": OutcomeKind.PROVIDER_ERROR,
+        "cut": OutcomeKind.PROVIDER_ERROR,
+        "cut_chat": OutcomeKind.PROVIDER_ERROR,
+        "empty": OutcomeKind.EMPTY_SUCCESS,
+        "refusal": OutcomeKind.REFUSED,
+        "refusal_chat": OutcomeKind.REFUSED,
+        "max_tokens": OutcomeKind.OUTPUT_LIMIT,
+        "killed": OutcomeKind.UNFINISHED,
+        "killed_while_waiting": OutcomeKind.UNFINISHED,
+    },
+    strange_lines=(
+        b'{"type":"message_end","message":',
+        b"[1]\n",
+        b'{"type":"message_end","message":[]}\n',
+        b"\xff\xfe\n",
+    ),
+)

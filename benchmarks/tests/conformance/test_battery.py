@@ -6,35 +6,37 @@ Each agent has every case, or says why it cannot have it.
 import tracemalloc
 from collections.abc import Iterator
 
+import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from agents.blames import BLAMES
+from agents.streams import RECORDED, Streams
 from conformance import claude_cases, codex_cases, omp_cases, opencode_cases, pi_cases
-from conformance.cases import CASES, Case, Cases, Expected, KnownLimit, Tokens, recorded
+from conformance.cases import CASES, Battery, Case, Expected, KnownLimit, Tokens
 from swetrials.agents import AGENTS
 from swetrials.agents.events import Tally
+from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
 
-BATTERY: dict[str, Cases] = {
-    "claude": claude_cases.CASES,
-    "codex": codex_cases.CASES,
-    "omp": omp_cases.CASES,
-    "opencode": opencode_cases.CASES,
-    "pi": pi_cases.CASES,
+BATTERIES: dict[str, Battery] = {
+    "claude": claude_cases.BATTERY,
+    "codex": codex_cases.BATTERY,
+    "omp": omp_cases.BATTERY,
+    "opencode": opencode_cases.BATTERY,
+    "pi": pi_cases.BATTERY,
 }
 SMALL_CASES = [name for name in CASES if name != "endless"]
+ENDINGS = [
+    (agent, recording, kind) for agent, battery in BATTERIES.items() for recording, kind in battery.endings.items()
+]
+STRANGE_LINES = [(agent, line) for agent, battery in BATTERIES.items() for line in battery.strange_lines]
 MOST_BYTES = 8_000_000
 
 
-def tally_of(agent: str, pieces: Iterator[bytes] | list[bytes]) -> Tally:
-    reader, tally = AGENTS[agent].reader(), Tally()
-    for piece in pieces:
-        tally.add(reader.feed(piece))
-    tally.add(reader.finish())
-    return tally
-
-
 def small_case(agent: str, name: str) -> tuple[bytes, Expected]:
-    case = BATTERY[agent][name]
+    case = BATTERIES[agent].cases[name]
     if isinstance(case, KnownLimit):
         pytest.skip(f"{agent}: {case.reason}")
     stream = case.stream()
@@ -46,18 +48,8 @@ def buckets(usage: Usage) -> Tokens:
     return usage.fresh_input, usage.cache_read, usage.cache_write, usage.output
 
 
-def test_every_agent_has_every_case_or_says_why_not() -> None:
-    assert set(BATTERY) == set(AGENTS)
-    for agent, cases in BATTERY.items():
-        assert tuple(cases) == CASES, agent
-
-
-@pytest.mark.parametrize("name", SMALL_CASES)
-@pytest.mark.parametrize("agent", AGENTS)
-def test_what_a_stream_comes_to(agent: str, name: str) -> None:
-    stream, expected = small_case(agent, name)
-    tally = tally_of(agent, [stream])
-    told = Expected(
+def told(tally: Tally) -> Expected:
+    return Expected(
         outcome=tally.outcome.kind,
         turns=tally.turns,
         tokens=buckets(tally.usage.usage),
@@ -69,21 +61,75 @@ def test_what_a_stream_comes_to(agent: str, name: str) -> None:
         subagent_tokens=buckets(tally.subagent_usage) if tally.subagent_usage else None,
         denials=tally.permission_denials,
     )
-    assert told == expected
+
+
+def test_every_agent_has_every_case_or_says_why_not() -> None:
+    assert set(BATTERIES) == set(AGENTS)
+    for agent, battery in BATTERIES.items():
+        assert tuple(battery.cases) == CASES, agent
+
+
+@pytest.mark.parametrize("name", SMALL_CASES)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_a_stream_comes_to(agent: str, name: str) -> None:
+    stream, expected = small_case(agent, name)
+    assert told(Streams(agent).tally_of(stream)) == expected
+
+
+@pytest.mark.parametrize(("agent", "recording", "kind"), ENDINGS)
+def test_how_a_recorded_stream_ends(agent: str, recording: str, kind: OutcomeKind) -> None:
+    streams = Streams(agent)
+    outcome = streams.tally_of(streams.recorded(recording)).outcome
+    assert (outcome.kind, outcome.blame) == (kind, BLAMES[kind])
+    assert outcome.detail
 
 
 @pytest.mark.parametrize("name", ["normal", "torn", "invalid UTF-8"])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_where_the_bytes_are_cut_makes_no_difference(agent: str, name: str) -> None:
     stream, _ = small_case(agent, name)
-    whole = tally_of(agent, [stream])
+    whole = Streams(agent).tally_of(stream)
     for length in (1, 997):
-        assert tally_of(agent, [stream[start : start + length] for start in range(0, len(stream), length)]) == whole
+        pieces = (stream[start : start + length] for start in range(0, len(stream), length))
+        assert Streams(agent).tally_of_pieces(pieces) == whole
+
+
+@pytest.mark.parametrize("name", ["normal", "several blocks in a message"])
+@pytest.mark.parametrize("agent", AGENTS)
+@given(fractions=st.lists(st.floats(0, 1), max_size=12))
+@settings(max_examples=20, deadline=None)
+def test_the_events_are_the_same_wherever_the_bytes_are_cut(agent: str, name: str, fractions: list[float]) -> None:
+    stream, _ = small_case(agent, name)
+    cuts = [int(fraction * len(stream)) for fraction in fractions]
+    assert Streams(agent).events_of(stream, cuts) == Streams(agent).events_of(stream)
+
+
+@pytest.mark.parametrize(("agent", "line"), STRANGE_LINES)
+def test_a_torn_or_strange_line_costs_only_itself(agent: str, line: bytes) -> None:
+    stream, expected = small_case(agent, "normal")
+    assert told(Streams(agent).tally_of(stream + line)) == expected
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_invalid_utf8_inside_a_line_costs_only_the_characters(agent: str) -> None:
+    (stream, _), (spoilt, _) = small_case(agent, "normal"), small_case(agent, "invalid UTF-8")
+    said = Streams(agent).tally_of(stream).last_text
+    assert said
+    assert Streams(agent).tally_of(spoilt).last_text == f"{said}\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_recording_is_known_for_its_agents_and_for_nobody_elses(agent: str) -> None:
+    recordings = sorted((RECORDED / agent).glob("*.jsonl"))
+    assert recordings
+    for recording in recordings:
+        lines = [orjson.loads(line) for line in recording.read_bytes().splitlines()]
+        assert {name for name in AGENTS if any(map(AGENTS[name].recognises, lines))} == {agent}, recording.name
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_hundred_megabytes_are_read_in_constant_memory(agent: str) -> None:
-    case = BATTERY[agent]["endless"]
+    case = BATTERIES[agent].cases["endless"]
     assert isinstance(case, Case)
     stream = case.stream()
     assert not isinstance(stream, bytes)
@@ -97,7 +143,7 @@ def test_a_hundred_megabytes_are_read_in_constant_memory(agent: str) -> None:
 
     tracemalloc.start()
     try:
-        tally = tally_of(agent, counted())
+        tally = Streams(agent).tally_of_pieces(counted())
         peak_bytes = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -110,4 +156,4 @@ def test_a_hundred_megabytes_are_read_in_constant_memory(agent: str) -> None:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_normal_stream_is_what_the_real_program_printed(agent: str) -> None:
     stream, _ = small_case(agent, "normal")
-    assert stream == recorded(agent, "ok")
+    assert stream == Streams(agent).recorded("ok")
