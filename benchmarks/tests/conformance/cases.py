@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from agents.streams import Streams
+from conformance import edits
 from conformance.edits import Edit
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Completeness
@@ -99,6 +100,21 @@ class Recordings(Streams):
             return b"".join(lines)
 
         return stream
+
+    def usual(self, expected: Expected, *, said: bytes, output: bytes) -> dict[str, Case]:
+        """Return the cases that are the same for every agent: what is made of ``ok``, and comes to the same as it.
+
+        Args:
+            expected: what ``ok`` comes to.
+            said: the end of the last text in it.
+            output: a tool's output in it.
+        """
+        return {
+            "normal": Case(self.of("ok"), expected),
+            "unknown events and fields": Case(self.made("ok", edits.from_the_future), expected),
+            "invalid UTF-8": Case(self.made("ok", edits.swapped(said, said + b"\xff\xfe")), expected),
+            "endless": Case(self.endless("ok", output), expected),
+        }
 
     def endless(self, name: str, output: bytes, times: int = 2_000) -> Callable[[], Iterator[bytes]]:
         """Return 100 MB and more: the line that holds a tool's output, inflated and told again and again."""

@@ -9,7 +9,7 @@ OK = Expected(DONE, 2, (2400, 1800, 600, 80), tools={"Bash": 1})
 RETRY = b'{"type":"system","subtype":"api_retry","attempt":1,"retry_delay_ms":900,"error_status":529,"error":"busy"}'
 COMPACTION = b'{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto","pre_tokens":9}}'
 CASES: dict[str, Case | KnownLimit] = {
-    "normal": Case(CLAUDE.of("ok"), OK),
+    **CLAUDE.usual(OK, said=b"All done.", output=b"made_by_bash_0.txt"),
     # A text and a tool call, in two events, each of which tells the usage of their one message.
     "several blocks in a message": Case(CLAUDE.of("partial"), OK),
     "parallel tool calls": Case(
@@ -61,9 +61,6 @@ CASES: dict[str, Case | KnownLimit] = {
         CLAUDE.of("broken_sse"),
         Expected(OutcomeKind.PROVIDER_ERROR, 3, (9, 24278, 12291, 37), "lower_bound", retries=1),
     ),
-    "unknown events and fields": Case(CLAUDE.made("ok", edits.from_the_future), OK),
-    "invalid UTF-8": Case(CLAUDE.made("ok", edits.swapped(b"All done.", b"All done.\xff\xfe")), OK),
-    "endless": Case(CLAUDE.endless("ok", b"made_by_bash_0.txt"), OK),
 }  # fmt: skip
 BATTERY = Battery(
     CASES,

@@ -8,7 +8,7 @@ CODEX = Recordings("codex")
 TOOLS = {"shell": 3, "apply_patch": 1}
 OK = Expected(DONE, 0, (10679, 30873, 0, 57), tools=TOOLS)  # it tells of no responses, so of no turns
 CASES: dict[str, Case | KnownLimit] = {
-    "normal": Case(CODEX.of("ok"), OK),
+    **CODEX.usual(OK, said=b"Done.", output=rb"def f():\n    return 1\n"),
     "several blocks in a message": Case(CODEX.of("ok"), OK),
     "parallel tool calls": Case(CODEX.of("ok"), OK),  # the second and the third command begin side by side
     "subagents": Case(
@@ -42,9 +42,6 @@ CASES: dict[str, Case | KnownLimit] = {
     "error inside a success": Case(
         CODEX.of("html"), Expected(OutcomeKind.PROVIDER_ERROR, 0, NOTHING, "lower_bound", retries=2)
     ),
-    "unknown events and fields": Case(CODEX.made("ok", edits.from_the_future), OK),
-    "invalid UTF-8": Case(CODEX.made("ok", edits.swapped(b'"Done."', b'"Done.\xff\xfe"')), OK),
-    "endless": Case(CODEX.endless("ok", rb"def f():\n    return 1\n"), OK),
 }  # fmt: skip
 BATTERY = Battery(
     CASES,

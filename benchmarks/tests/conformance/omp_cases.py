@@ -8,7 +8,7 @@ OMP = Recordings("omp")
 OK = Expected(DONE, 3, (9, 18524, 9431, 29), tools={"bash": 3})
 RETRY = b'{"type":"auto_retry_start","attempt":1,"delayMs":500,"errorMessage":"429 too many requests"}'
 CASES: dict[str, Case | KnownLimit] = {
-    "normal": Case(OMP.of("ok"), OK),
+    **OMP.usual(OK, said=b"Done.", output=rb"def f():\n    return 1\n"),
     "several blocks in a message": Case(OMP.of("ok"), OK),
     "parallel tool calls": Case(OMP.of("ok"), OK),
     "subagents": Case(
@@ -41,9 +41,6 @@ CASES: dict[str, Case | KnownLimit] = {
     "error inside a success": Case(
         OMP.of("cut"), Expected(OutcomeKind.PROVIDER_ERROR, 1, (3, 0, 9226, 1), "lower_bound")
     ),
-    "unknown events and fields": Case(OMP.made("ok", edits.from_the_future), OK),
-    "invalid UTF-8": Case(OMP.made("ok", edits.swapped(b'"Done."', b'"Done.\xff\xfe"')), OK),
-    "endless": Case(OMP.endless("ok", rb"def f():\n    return 1\n"), OK),
 }  # fmt: skip
 BATTERY = Battery(
     CASES,

@@ -8,7 +8,7 @@ OPENCODE = Recordings("opencode")
 TOOLS = {"bash": 3, "edit": 1, "read": 1}
 OK = Expected(DONE, 4, (12, 22021, 7606, 68), tools=TOOLS)
 CASES: dict[str, Case | KnownLimit] = {
-    "normal": Case(OPENCODE.of("ok"), OK),
+    **OPENCODE.usual(OK, said=b"Done.", output=rb"def f():\n    return 1\n"),
     "several blocks in a message": Case(OPENCODE.of("ok"), OK),
     "parallel tool calls": Case(OPENCODE.of("ok"), OK),
     # A subagent's tokens are in no step.
@@ -54,9 +54,6 @@ CASES: dict[str, Case | KnownLimit] = {
     "error inside a success": Case(
         OPENCODE.of("html"), Expected(OutcomeKind.PROVIDER_ERROR, 0, NOTHING, "lower_bound")
     ),
-    "unknown events and fields": Case(OPENCODE.made("ok", edits.from_the_future), OK),
-    "invalid UTF-8": Case(OPENCODE.made("ok", edits.swapped(b'"Done."', b'"Done.\xff\xfe"')), OK),
-    "endless": Case(OPENCODE.endless("ok", rb"def f():\n    return 1\n"), OK),
 }  # fmt: skip
 BATTERY = Battery(
     CASES,
