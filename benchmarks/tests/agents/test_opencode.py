@@ -9,9 +9,9 @@ import pytest
 
 from agents.jobs import job
 from agents.streams import Streams
-from swetrials.agents.base import Job, Skill
+from swetrials.agents.base import Job
 from swetrials.agents.events import PermissionDenied, SubagentEnd, SubagentStart, Tally, ToolCall, ToolResult
-from swetrials.agents.opencode import KEY_VARIABLE, OpenCode
+from swetrials.agents.opencode import OpenCode
 from swetrials.agents.opencode_stream import OpenCodeReader
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
@@ -49,16 +49,6 @@ def test_every_request_is_for_the_measured_model() -> None:
     assert "--title" in argv
 
 
-@pytest.mark.parametrize(("key", "given"), [("sk-very-secret", "sk-very-secret"), ("", "none")])
-def test_the_key_is_in_a_variable_of_its_own_alone(key: str, given: str) -> None:
-    work = job(api_key=key)
-    launch = OpenCode().launch(BINARY, work)
-    assert launch.environment[KEY_VARIABLE] == given
-    others = [value for name, value in launch.environment.items() if name != KEY_VARIABLE]
-    assert "sk-very-secret" not in "".join([*launch.argv, *launch.files.values(), *others])
-    assert all(path.is_relative_to(work.home) for path in launch.files)
-
-
 def test_window_and_output_are_told_where_they_are_known() -> None:
     config = config_of(job(window=60_000, auto_compact_fraction=0.8))
     limit = config["provider"]["route"]["models"]["m"]["limit"]
@@ -88,21 +78,6 @@ def test_only_tools_of_the_configuration_are_allowed_and_nothing_is_asked() -> N
     }
 
 
-@pytest.mark.parametrize("prompt", ["--- what", "-v", 'two "words" and the number 7\n', "a b " * 100_000])
-def test_any_prompt_is_taken_as_it_is(prompt: str) -> None:
-    launch = OpenCode().launch(BINARY, job(prompt=prompt))
-    assert launch.stdin is not None
-    assert launch.files[launch.stdin] == prompt
-    assert prompt not in launch.argv
-
-
-def test_the_skill_is_the_prompt_with_the_parameters_in_their_place() -> None:
-    skill = Skill("swe3", "---\nname: swe3\n---\n\n# Do it\n\n$ARGUMENTS\n")
-    launch = OpenCode().launch(BINARY, job(prompt="task_id: a", skill=skill))
-    assert launch.stdin is not None
-    assert launch.files[launch.stdin] == "# Do it\n\ntask_id: a\n"
-
-
 def test_a_users_settings_rank_below_ours(tmp_path: Path) -> None:
     own = tmp_path / "own.json"
     own.write_text('{"instructions": ["x.md"]}')
@@ -110,14 +85,6 @@ def test_a_users_settings_rank_below_ours(tmp_path: Path) -> None:
     written = OpenCode().launch(BINARY, work).files[work.home / ".config" / "opencode" / "opencode.json"]
     assert json.loads(written) == {"instructions": ["x.md"]}
     OpenCode().check_settings(own)
-
-
-@pytest.mark.parametrize("text", ["{", "[1]"])
-def test_settings_of_another_shape_are_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "settings.json"
-    file.write_text(text)
-    with pytest.raises(ValueError, match=str(file)):
-        OpenCode().check_settings(file)
 
 
 ONE_TASK = Usage(fresh_input=12, cache_read=22_021, cache_write=7_606, output=68, reasoning=0)

@@ -5,17 +5,15 @@ from pathlib import Path
 
 import orjson
 import pytest
-from pydantic import SecretStr
 
 from agents.jobs import job
 from agents.streams import Streams
-from swetrials.agents.base import Job, Skill
+from swetrials.agents.base import Job
 from swetrials.agents.events import Retry, Tally, ToolCall, ToolResult
 from swetrials.agents.pi import Pi
 from swetrials.agents.pi_stream import PiReader
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
-from swetrials.wire.route import AwsCredentials
 
 STREAMS = Streams("pi")
 recorded, events_of, tally_of = STREAMS.recorded, STREAMS.events_of, STREAMS.tally_of
@@ -48,31 +46,6 @@ def test_the_route_decides_the_api(dialects: set[str], api: str, base_url: str) 
     assert (provider["api"], provider["baseUrl"]) == (api, base_url)
 
 
-def test_the_key_is_in_the_environment_alone() -> None:
-    work = job(api_key="sk-very-secret")
-    launch = Pi().launch(BINARY, work)
-    assert launch.environment["SWETRIALS_ROUTE_KEY"] == "sk-very-secret"
-    assert "sk-very-secret" not in "".join([*launch.argv, *launch.files.values()])
-    assert all(path.is_relative_to(work.home) for path in launch.files)
-
-
-def test_an_endpoint_without_a_key_gets_a_word_in_its_place() -> None:
-    assert Pi().launch(BINARY, job(api_key="")).environment["SWETRIALS_ROUTE_KEY"] == "none"
-
-
-def test_on_bedrock_the_credentials_are_those_of_the_route_and_the_model_has_no_hint() -> None:
-    keys = AwsCredentials("AKIA", SecretStr("secret"), SecretStr("session"))
-    signed = Pi().launch(BINARY, job(dialects={"bedrock"}, api_key="", aws=keys, model="us.claude-x[1m]"))
-    assert signed.environment["AWS_SECRET_ACCESS_KEY"] == "secret"
-    assert signed.environment["AWS_SESSION_TOKEN"] == "session"
-    assert "AWS_BEARER_TOKEN_BEDROCK" not in signed.environment
-    assert "[1m]" not in "".join([*signed.argv, *signed.files.values()])
-    bearing = Pi().launch(BINARY, job(dialects={"bedrock"}, api_key="token")).environment
-    assert (bearing["AWS_BEARER_TOKEN_BEDROCK"], bearing["SWETRIALS_ROUTE_KEY"]) == ("token", "<authenticated>")
-    neither = Pi().launch(BINARY, job(dialects={"bedrock"}, api_key="")).environment
-    assert neither["AWS_BEDROCK_SKIP_AUTH"] == "1"
-
-
 def test_window_and_output_are_told_where_they_are_known() -> None:
     assert models_of(job(window=60_000))["models"] == [{"id": "m", "contextWindow": 60_000, "maxTokens": 10_000}]
     assert models_of(job(window=None))["models"] == [{"id": "m"}]
@@ -93,14 +66,6 @@ def test_a_users_settings_stay_where_ours_do_not_rule(tmp_path: Path) -> None:
     assert (merged["retry"]["maxRetries"], merged["retry"]["custom"]) == (2, 1)
 
 
-@pytest.mark.parametrize("text", ["{", "[1]"])
-def test_settings_of_another_shape_are_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "settings.json"
-    file.write_text(text)
-    with pytest.raises(ValueError, match=str(file)):
-        Pi().check_settings(file)
-
-
 def test_only_tools_of_the_configuration_are_offered() -> None:
     def tools(*names: str) -> str:
         argv = Pi().launch(BINARY, job(allowed_tools=names)).argv
@@ -110,15 +75,6 @@ def test_only_tools_of_the_configuration_are_offered() -> None:
     assert tools("Glob", "Grep", "Read") == "read,find,grep,ls", "what it has to look round with in place of a shell"
     assert tools("Task") == ""
     assert "--no-tools" in Pi().launch(BINARY, job(allowed_tools=("Task",))).argv
-
-
-def test_the_skill_is_the_prompt_with_the_parameters_in_their_place() -> None:
-    skill = Skill("swe3", "---\nname: swe3\ndescription: x\n---\n\n# Do it\n\n$ARGUMENTS\n\nThen stop.\n")
-    assert (
-        Pi().launch(BINARY, job(prompt="task_id: a", skill=skill)).argv[-1] == "# Do it\n\ntask_id: a\n\nThen stop.\n"
-    )
-    without = Skill("x", "# Do it\n")
-    assert Pi().launch(BINARY, job(prompt="task_id: a", skill=without)).argv[-1] == "# Do it\n\ntask_id: a"
 
 
 @pytest.mark.parametrize("prompt", ["--- what", "-v", "@file", "/quit"])
