@@ -45,7 +45,7 @@ if [ -n "$changed" ] && [ "$force" = no ]; then
     fail "$skill has files that differ:$changed; nothing was copied, --force replaces them"
 fi
 
-mkdir -p -- "$skill"
+mkdir -p -- "$skill" 2>/dev/null || fail "the folder $skill cannot be made: something else has that name, or you may not write there"
 for name in $files; do
     # Renamed into place, so that a link there is replaced and not written through.
     cp -- "$here/$name" "$skill/.$name.new"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,9 @@ from typing import Any, NamedTuple, NoReturn
 TIERS = ("trivial", "low", "medium", "high")
 TIE_BAND = 3.0
 """Points within which two scores are told together, unless another band is asked for."""
+
+MOST_FIGURE = 1e12
+"""Dollars, or trials: what is beyond it is a slip of whoever wrote it."""
 
 HERE = Path(__file__).resolve().parent
 
@@ -300,8 +304,9 @@ def _reason(answer: Mapping[str, Any], cleared: Sequence[_Candidate], below: Seq
         count = f"cheapest of {len(cleared)} models that reach" if len(cleared) > 1 else "only model that reaches"
         return f"{_figures(cleared[0])} is the {count} {wanted}"
     if below:
-        return f"none of {len(below)} models reaches {wanted}; the nearest is {_figures(below[0])}"
-    return f"no model is left to choose from: {len(answer['excluded'])} names are excluded, each with its reason"
+        whom = f"none of {len(below)} models reaches" if len(below) > 1 else "the only model does not reach"
+        return f"{whom} {wanted}; the nearest is {_figures(below[0])}"
+    return f"no model is left to choose from; each of the {len(answer['excluded'])} under excluded has its reason"
 
 
 def _figures(candidate: _Candidate) -> str:
@@ -340,13 +345,15 @@ def _check_entry(where: str, entry: Mapping[str, Any]) -> None:
     tiers = entry.get("tiers", {})
     if not isinstance(tiers, dict) or not all(isinstance(figures, dict) for figures in tiers.values()):
         raise RouteError(f"{where}.tiers is not figures by tier")
-    limits = {"mean_score": 100.0, "mean_cost_usd": math.inf, "trials": math.inf, "completed": math.inf}
+    limits = {"mean_score": 100.0, "mean_cost_usd": MOST_FIGURE, "trials": MOST_FIGURE, "completed": MOST_FIGURE}
     for place, figures in [(where, entry), *((f"{where}.tiers.{tier}", tiers[tier]) for tier in tiers)]:
         for name, most in limits.items():
             value = figures.get(name)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if value is not None and not (number and 0 <= value <= most):
-                raise RouteError(f"{place}.{name}: {value!r} is no such figure")
+                raise RouteError(f"{place}.{name}: {repr(value)[:40]} is no such figure")
+        if figures.get("trials") is not None and (figures.get("completed") or 0) > figures["trials"]:
+            raise RouteError(f"{place}: more trials were completed than there were")
 
 
 def load_aliases(path: Path) -> dict[str, list[str]]:
@@ -382,7 +389,7 @@ def load_allowed(path: Path) -> list[str]:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(_read(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RouteError(f"{path} is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise RouteError(f"{path} is not a JSON object")
@@ -427,6 +434,23 @@ def _names(text: str) -> list[str]:
     return names
 
 
+def _strict_json(answer: Mapping[str, Any], models: Path) -> str:
+    try:
+        return json.dumps(answer, indent=2, allow_nan=False)
+    except ValueError:
+        raise RouteError(f"{models}: NaN or an infinity stands in it, and JSON has neither") from None
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        # Python would try once more at its end, and complain for itself.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # then whoever reads has enough
+            raise RouteError(f"cannot write the answer: {error.strerror}") from None
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     try:
@@ -441,13 +465,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             aliases=load_aliases(given.aliases),
             tie_band=given.tie_band,
         )
+        if document.get("rehearsal"):
+            answer["notes"].insert(0, "the figures are of a rehearsal: they say nothing about real models")
+        answer["provenance"] = document.get("provenance")
+        _print(_strict_json(answer, given.models))
     except RouteError as error:
         print("route.py:", " ".join(str(error).split()), file=sys.stderr)
         return 2
-    if document.get("rehearsal"):
-        answer["notes"].insert(0, "the figures are of a rehearsal: they say nothing about real models")
-    answer["provenance"] = document.get("provenance")
-    print(json.dumps(answer, indent=2))
     return 0
 
 

@@ -145,6 +145,17 @@ def test_a_missing_allow_list_is_an_error_that_names_the_way_out(copy: Path) -> 
             "models[0].tiers.low.mean_score: 101 is no such",
         ),
         ('{"schema_version": "1.0", "models": [{"model": "a", "tiers": []}]}', "tiers is not figures by tier"),
+        (
+            f'{{"schema_version": "1.0", "models": [{{"model": "a", "mean_cost_usd": {"9" * 400}}}]}}',
+            "is no such figure",
+        ),
+        ('{"schema_version": "1.0", "models": [{"model": "a", "mean_cost_usd": 1e308}]}', "1e+308 is no such figure"),
+        (
+            '{"schema_version": "1.0", "models": [{"model": "a", "trials": 2, "completed": 3}]}',
+            "models[0]: more trials were completed than there were",
+        ),
+        ('{"schema_version": "1.0", "provenance": 1e999, "models": [{"model": "a"}]}', "JSON has neither"),
+        ("[" * 100_000, "is not JSON"),
         ("[]", "is not a JSON object"),
         ('{"models', "is not JSON"),
         (b"\xff\xfe", "is not UTF-8"),
@@ -159,6 +170,19 @@ def test_a_spoilt_models_file_is_one_line(copy: Path, spoilt: str | bytes, said:
 def test_a_spoilt_alias_file_is_one_line(copy: Path, spoilt: str) -> None:
     (copy.parent / "model-aliases.json").write_text(spoilt)
     assert "model-aliases.json: aliases" in refused("--tier", "low", "--floor", "55", script=copy)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk, as Linux has one to try")
+def test_an_answer_that_cannot_be_written_is_one_line_and_one_that_nobody_reads_is_none() -> None:
+    question = (sys.executable, "-S", "-I", "-B", SKILL / "route.py", "--tier", "low", "--floor", "55")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(question, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "route.py: cannot write the answer: No space left on device\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as unread:
+        done = subprocess.run(question, stdout=unread, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_figures_of_a_rehearsal_are_said_to_be_so(copy: Path) -> None:

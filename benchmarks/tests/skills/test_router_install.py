@@ -104,3 +104,11 @@ def test_a_copy_that_is_not_whole_installs_nothing(target: Path, tmp_path: Path)
     assert done.returncode == 2
     assert "route.py is missing" in done.stderr
     assert not installed(target).exists()
+
+
+def test_a_name_in_the_way_is_one_line(target: Path) -> None:
+    (target / ".claude").write_text("")
+    done = install(target)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "cannot be made: something else has that name" in done.stderr
