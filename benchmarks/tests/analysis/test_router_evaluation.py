@@ -294,8 +294,12 @@ def test_a_task_of_two_tiers_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"baseline": "gpt-1"}, RuleError, "gpt-1: no measured model"),
-        ({"available": ("gpt-1",)}, EvaluationError, "none of the measured models may be used"),
+        ({"baseline": "gpt-1"}, RuleError, "'gpt-1': no measured model"),
+        (
+            {"available": ("gpt-1",)},
+            EvaluationError,
+            "none of the measured models may be used, .* as: not among the available models",
+        ),
         ({"scope": "elsewhere"}, MeasurementError, "--scope elsewhere: no such trials; there are gateway"),
         ({"allowed_file": Path("nowhere.txt"), "no_allow_list": False}, RuleError, "no allow list nowhere.txt"),
         ({"tie_band": -1.0}, RuleError, "tie band -1.0 is not"),

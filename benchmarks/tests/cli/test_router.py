@@ -109,3 +109,8 @@ def test_a_folder_without_trials_is_one_line(tmp_path: Path) -> None:
     done = swetrials("router", "build", tmp_path)
     assert done.returncode == 2
     assert "no trial with a metrics.json to read" in done.stderr
+
+
+def test_an_output_that_cannot_be_a_file_is_one_line(few: Path, tmp_path: Path) -> None:
+    done = swetrials("router", "build", few, "--out", tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"--out {tmp_path}: is a folder; name a file\n")

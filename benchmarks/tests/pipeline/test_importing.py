@@ -123,10 +123,11 @@ def test_a_folder_that_holds_something_else_is_refused_and_left_alone(tmp_path: 
     assert contents(tmp_path) == before
 
 
-def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["tree", "tree/below/it"])
+def test_a_file_in_the_way_is_refused(tmp_path: Path, place: str) -> None:
     (tmp_path / "tree").write_text("")
-    with pytest.raises(ImportingError, match="is a file"):
-        write_tree(FEW, tmp_path / "tree")
+    with pytest.raises(ImportingError, match=f"^{tmp_path}/tree is a file"):
+        write_tree(FEW, tmp_path / place)
 
 
 def test_nothing_is_left_of_an_import_that_fails(tmp_path: Path) -> None:

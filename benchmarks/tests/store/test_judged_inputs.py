@@ -48,7 +48,11 @@ def test_every_fault_of_a_table_is_told_at_its_line(tmp_path: pathlib.Path) -> N
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("task,floor\na,70\n", ":1: tier: the column is required and missing"),
+        ("task,floor\na,70\n", ":1: columns: missing: tier (a heading of names, separated by commas)"),
+        ("", ":1: columns: missing: task, floor, tier (a heading of names, separated by commas)"),
+        ("[]", ":1: columns: missing: task, floor, tier (a heading of names, separated by commas)"),
+        ("task,floor,tier,floor\na,70,low,60\n", ":1: columns: there twice: floor"),
+        ("task,floor,tier\na,70,low,5\n", ":2: more cells than the heading has"),
         (HEADING, ":1: no task below the heading"),
         ('task,floor,tier\n"a,70,low\n', ": not a CSV file in UTF-8: unexpected end of data"),
     ],

@@ -141,7 +141,10 @@ def _baseline(request: EvaluationRequest, rule: RouterRule, rows: Sequence[Trial
     usable = set(rule.usable(entries))
     scored = [(entry["mean_score"], entry["model"]) for entry in entries if entry["model"] in usable]
     if not scored:
-        raise EvaluationError("none of the measured models may be used: give --baseline, --available or another list")
+        name, why = next(iter(rule.reasons_against(entries).items()))
+        raise EvaluationError(
+            f"none of the measured models may be used, {name} as: {why}; give a --baseline, or another list"
+        )
     return str(max(scored, key=lambda one: (one[0], one[1]))[1])
 
 

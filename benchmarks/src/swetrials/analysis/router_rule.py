@@ -96,9 +96,16 @@ class RouterRule:
         Raises:
             RuleError: a name on a list cannot be used.
         """
-        # Without tiers every model stands on its overall means, so that none is out for what it did at one of them.
-        overall = [{key: value for key, value in entry.items() if key != "tiers"} for entry in entries]
-        return self._candidates(overall, self._allowed, self._available)
+        return self._candidates(_overall(entries), self._allowed, self._available)
+
+    def reasons_against(self, entries: Sequence[Entry]) -> Mapping[str, str]:
+        """Return why each model or listed name is not among the usable ones.
+
+        Raises:
+            RuleError: a name on a list cannot be used.
+        """
+        answer = self._route(_overall(entries), self._module.TIERS[0], _LOWEST_FLOOR, self._allowed, self._available)
+        return {one["model"]: one["reason"] for one in answer["excluded"]}
 
     def model_named(self, entries: Sequence[Entry], name: str) -> str:
         """Return the measured model that a name stands for, however it is spelled.
@@ -110,7 +117,7 @@ class RouterRule:
         named = [{"model": entry["model"], "mean_score": 0.0, "mean_cost_usd": 0.0} for entry in entries]
         found = self._candidates(named, None, [name])
         if len(found) != 1:
-            raise RuleError(f"{name}: no measured model is called that; there are {_listed(entries)}")
+            raise RuleError(f"{name!r}: no measured model is called that; there are {_listed(entries)}")
         return found[0]
 
     def _candidates(
@@ -159,6 +166,11 @@ def _load(path: Path) -> tuple[ModuleType, str]:
     except SyntaxError as error:
         raise RuleError(f"{path}:{error.lineno}: {error.msg}") from None
     return module, sha256_of(source)
+
+
+def _overall(entries: Sequence[Entry]) -> list[Entry]:
+    # Without tiers every model stands on its overall means, so that none is out for what it did at one of them.
+    return [{key: value for key, value in entry.items() if key != "tiers"} for entry in entries]
 
 
 def _listed(entries: Sequence[Entry]) -> str:

@@ -88,6 +88,9 @@ def _known(error: BaseException, debug: bool) -> int:
         raise error
     if isinstance(error, KnownError):
         return _say(str(error), error.exit_code)
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        # Where something was to be renamed into place, the second name is the one that somebody asked for.
+        return _say(f"{error.filename2 or error.filename}: {error.strerror}", 1)
     return _say(f"unexpected {type(error).__name__}: {error}\nrun it again with --debug and report what it prints", 1)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from swetrials.analysis.results_tree import read_rows
 from swetrials.analysis.router_models import router_models
+from swetrials.cli.outputs import check_output
 from swetrials.reports.figures import counted
 from swetrials.store.files import to_json, write_record
 
@@ -15,7 +16,9 @@ def build(tree: Path, out: Path | None, *, scope: str | None, skill: str | None,
     Raises:
         ResultsTreeError: there is no trial to read.
         RouterModelsError: the trials make no one set of figures.
+        UsageError: ``out`` cannot become a file.
     """
+    check_output("--out", out)
     built = router_models(read_rows(tree), scope=scope, skill=skill, agent=agent)
     if out is None:
         print(to_json(built).decode(), end="")

@@ -47,7 +47,6 @@ def evaluate(
     from swetrials.analysis.router_evaluation import EvaluationRequest
     from swetrials.cli import router_evaluating
 
-    names = None if available is None else tuple(name.strip() for name in available.split(",") if name.strip())
     request = EvaluationRequest(
         data=data,
         harness=harness,
@@ -59,7 +58,7 @@ def evaluate(
         holdout=holdout,
         allowed_file=allowed_file,
         no_allow_list=no_allow_list,
-        available=names,
+        available=router_evaluating.names("--available", available),
         baseline=baseline,
         tie_band=tie_band,
     )

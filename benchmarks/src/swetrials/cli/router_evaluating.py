@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from swetrials.analysis.router_evaluation import EvaluationRequest, evaluate
+from swetrials.cli.outputs import check_output
 from swetrials.cli.rendering import console_for_output
 from swetrials.pipeline.workbench import UsageError
 from swetrials.records.judged_inputs import BASE_FLOORS
@@ -26,11 +27,13 @@ def run(request: EvaluationRequest, out_json: Path | None, out_md: Path | None) 
     """Evaluate, write what was asked for, and print the answer.
 
     Raises:
-        UsageError: two of the flags exclude each other.
+        UsageError: two of the flags exclude each other, or an output cannot become a file.
         KnownError: a file, a name or a figure cannot be used; nothing was written.
     """
     if request.no_allow_list and request.allowed_file is not None:
         raise UsageError("--no-allow-list and --allowed-file exclude each other")
+    check_output("--out-json", out_json)
+    check_output("--out-md", out_md)
     evaluation = evaluate(request, find_project().skills / SKILL, _tell)
     if out_json is not None:
         write_record(out_json, evaluation)
@@ -40,6 +43,20 @@ def run(request: EvaluationRequest, out_json: Path | None, out_md: Path | None) 
     for written in filter(None, (out_json, out_md)):
         print(f"written: {written}", file=sys.stderr)
     return 0
+
+
+def names(flag: str, text: str | None) -> tuple[str, ...] | None:
+    """Return the names in a list that is separated by commas.
+
+    Raises:
+        UsageError: there is none in it.
+    """
+    if text is None:
+        return None
+    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not found:
+        raise UsageError(f"{flag}: names no model")
+    return found
 
 
 def floors(floor: float | None, sweep: str | None, judged_inputs: Path | None) -> tuple[float, ...]:

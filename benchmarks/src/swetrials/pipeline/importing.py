@@ -47,8 +47,11 @@ def _write(trial: ImportedTrial, folder: Path) -> None:
 
 
 def _is_used(tree: Path) -> bool:
-    if tree.exists() and not tree.is_dir():
-        raise ImportingError(f"{tree} is a file; name a folder with --into")
+    for place in (tree, *tree.parents):
+        if place.exists():
+            if not place.is_dir():
+                raise ImportingError(f"{place} is a file; name a folder with --into")
+            break
     return tree.is_dir() and any(tree.iterdir())
 
 

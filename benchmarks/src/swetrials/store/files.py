@@ -77,7 +77,7 @@ def read_record(path: Path, kind: type[R]) -> R:
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None
     except orjson.JSONDecodeError as error:
-        raise RecordError(f"{path}: not JSON ({error}); move it away and run the trial again") from None
+        raise RecordError(f"{path}: not JSON ({error}); move it away, and make it again") from None
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "record"

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,11 +39,19 @@ class JudgedTable:
 def read_judged_inputs(path: Path) -> JudgedTable:
     """Read judged inputs from a JSON record, or from a CSV file with at least the columns task, floor and tier.
 
+    Which of the two it is, the file's first character says: no CSV of these columns begins with a brace.
+
     Raises:
-        RecordError: the JSON is missing, torn or of another shape.
-        DocumentError: the CSV cannot be read, or has faults: one problem each, with its line.
+        RecordError: the JSON is torn or of another shape.
+        DocumentError: the file cannot be read, or is a CSV with faults: one problem each, with its line.
     """
-    return _from_csv(path) if path.suffix.lower() == ".csv" else _from_record(read_record(path, JudgedInputs))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None
+    if data.lstrip()[:1] == b"{":
+        return _from_record(read_record(path, JudgedInputs))
+    return _from_csv(path, data)
 
 
 def _from_record(record: JudgedInputs) -> JudgedTable:
@@ -51,15 +59,13 @@ def _from_record(record: JudgedInputs) -> JudgedTable:
     return JudgedTable(needs, tuple(row.task for row in record.tasks if row.task not in needs), record)
 
 
-def _from_csv(path: Path) -> JudgedTable:
+def _from_csv(path: Path, data: bytes) -> JudgedTable:
     try:
-        rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")), strict=True)
+        rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
         columns = rows.fieldnames or ()
-        if missing := [name for name in _COLUMNS if name not in columns]:
-            raise DocumentError(Problem(str(path), 1, name, "the column is required and missing") for name in missing)
+        if faults := list(_header_faults(columns)):
+            raise DocumentError([Problem(str(path), 1, "columns", "; ".join(faults))])
         lines = [(rows.line_num, row) for row in rows]
-    except OSError as error:
-        raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise DocumentError([Problem(str(path), None, "", f"not a CSV file in UTF-8: {error}")]) from None
     if problems := list(_problems(str(path), lines)):
@@ -67,11 +73,20 @@ def _from_csv(path: Path) -> JudgedTable:
     return JudgedTable({row["task"]: Need(float(row["floor"]), _tier(row["tier"])) for _, row in lines})
 
 
+def _header_faults(columns: Sequence[str]) -> Iterator[str]:
+    if missing := [name for name in _COLUMNS if name not in columns]:
+        yield f"missing: {', '.join(missing)} (a heading of names, separated by commas)"
+    if twice := [name for name in _COLUMNS if columns.count(name) > 1]:
+        yield f"there twice: {', '.join(twice)}"
+
+
 def _problems(file: str, lines: list[tuple[int, dict[str, str]]]) -> Iterator[Problem]:
     if not lines:
         yield Problem(file, 1, "", "no task below the heading")
     seen: set[str] = set()
     for line, row in lines:
+        if None in row:
+            yield Problem(file, line, "", "more cells than the heading has")
         task, floor, tier = (row[name] or "" for name in _COLUMNS)
         if not task:
             yield Problem(file, line, "task", "must not be empty")
