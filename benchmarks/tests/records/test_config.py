@@ -65,3 +65,22 @@ def test_bypassing_permissions_needs_a_sandbox(sandbox: str) -> None:
 def test_limits_without_meaning(limits: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         RunnerConfig.model_validate(limits)
+
+
+@pytest.mark.parametrize("resources", ['{"vllm_qwen": 1, "CPU": 0.5}', {"vllm_qwen": 1, "CPU": 0.5}])
+def test_resources_are_json_in_a_flag_and_a_mapping_in_a_file(resources: object) -> None:
+    config = RunnerConfig.model_validate({"ray_resources": resources})
+    assert config.ray_resources == {"vllm_qwen": 1.0, "CPU": 0.5}
+
+
+@pytest.mark.parametrize("resources", ["vllm_qwen", "[1]", '{"": 1}', {"gpu_box": 0}, {"CPU": 1.5}, {"memory": 1}])
+def test_resources_that_no_machine_can_set_aside(resources: object) -> None:
+    with pytest.raises(ValidationError, match="ray_resources"):
+        RunnerConfig.model_validate({"ray_resources": resources})
+
+
+@pytest.mark.parametrize("address", ["", "10.0.0.1", "10.0.0.1:", ":6379", "ray://10.0.0.1:10001", "local"])
+def test_a_cluster_is_named_by_host_and_port(address: str) -> None:
+    with pytest.raises(ValidationError, match="ray_address"):
+        RunnerConfig(ray_address=address)
+    assert RunnerConfig(ray_address="[::1]:6379").ray_address == "[::1]:6379"

@@ -76,6 +76,20 @@ def cluster_address(value: str) -> str:
     return value
 
 
+def _can_be_set_aside(resources: dict[str, float]) -> dict[str, float]:
+    """Return what Ray can set aside.
+
+    Raises:
+        ValueError: an amount above 1 is no whole number, or memory is named, which Ray does not hold anybody to.
+    """
+    for name, amount in resources.items():
+        if amount > 1 and amount != int(amount):
+            raise ValueError(f"{name}: {amount:g} is neither a whole number nor below 1")
+        if name in {"memory", "object_store_memory"}:
+            raise ValueError(f"{name} cannot be set aside; name CPU, GPU or a resource of your own")
+    return resources
+
+
 def _from_json(value: object) -> object:
     """Return what a flag or a variable means, which is JSON; a file's values are what they are."""
     if not isinstance(value, str):
@@ -116,7 +130,9 @@ class RunnerConfig(Record):
     ray_address: Annotated[str, AfterValidator(cluster_address)] = Field(
         "auto", description="ray: the cluster, as HOST:PORT; auto: the one that this machine is in"
     )
-    ray_resources: Annotated[dict[Text, PositiveFloat], BeforeValidator(_from_json)] = Field(
+    ray_resources: Annotated[
+        dict[Text, PositiveFloat], BeforeValidator(_from_json), AfterValidator(_can_be_set_aside)
+    ] = Field(
         {}, description="ray: what a machine sets aside for each trial, such as {vllm_qwen: 1}; CPU: 1 unless given"
     )
     shared_dir: Text | None = Field(

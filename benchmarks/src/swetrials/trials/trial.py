@@ -158,8 +158,9 @@ def _written(ledger: Ledger, ended: datetime) -> Metrics:
         last = ledger.attempts[-1]
         for name, data in last.artifacts.items():
             write_atomically(folder.path / name, data)
-        with suppress(FileNotFoundError):  # the disk had no room for it
-            write_atomically(folder.path / TRAJECTORY, (folder.path / last.record.trajectory).read_bytes())
+        if last.record.trajectory:
+            with suppress(FileNotFoundError):  # the disk had no room for it
+                write_atomically(folder.path / TRAJECTORY, (folder.path / last.record.trajectory).read_bytes())
     metrics = record_of(ledger, ended)
     write_record(folder.metrics_file, metrics)
     return metrics

@@ -21,7 +21,7 @@ from swetrials.trials.attempt import ATTEMPT, LOST, Attempt
 from swetrials.trials.costing import attempt_cost
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch
-from swetrials.trials.executors.outpost import Delivery, Errand, Keys, News, Word
+from swetrials.trials.executors.outpost import TRIAL, Delivery, Errand, Keys, News, Word
 from swetrials.trials.witnesses import usage_block
 from swetrials.wire.route import Route
 from swetrials.workspace.git import GitError
@@ -55,6 +55,7 @@ class Away:
     watch: Watch
     tally: Tally = field(default_factory=Tally)
     cost_usd: float | None = None
+    spent_usd: float = 0.0
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     async def make(self) -> Attempt:
@@ -69,7 +70,7 @@ class Away:
         await self._bring_commit()
         errand = Errand.of(self.crew, self.order, self.id)
         self.watch(self.tally, self.cost_usd)
-        self.crew.budget.begin(self.id, lambda: self.cost_usd, lambda: self._tell("spend_no_more"))
+        self.crew.budget.begin(self.id, lambda: self.spent_usd, lambda: self._tell("spend_no_more"))
         loop = asyncio.get_running_loop()
 
         def kill() -> None:
@@ -121,6 +122,7 @@ class Away:
             self.crew.backoff.saw(status, retry_after_seconds)
         if news.events:
             self.crew.listen(self.order.trial, news.events)
+        self.spent_usd = news.spent_usd
         if news.tally is not None:
             self.tally, self.cost_usd = news.tally, news.cost_usd
             self.watch(self.tally, self.cost_usd)
@@ -140,7 +142,7 @@ class Away:
         else:
             self.crew.budget.end(self.id, None)
         if error is not None:
-            raise _as_at_home(error, self.line.machine)
+            raise as_at_home(error, self.line.machine)
         if delivery.attempt is None:
             raise LaunchError(f"{self.line.machine}: stopped before the attempt had begun")
 
@@ -152,7 +154,7 @@ class Away:
                 continue
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             if self.crew.config.shared_dir is not None:
-                await run_sync(shutil.move, Path(self.crew.config.shared_dir) / self.id / name, root / name)
+                await run_sync(shutil.move, Path(self.crew.config.shared_dir) / self.id / TRIAL / name, root / name)
             else:
                 await self._fetch(name, root / name)
 
@@ -191,7 +193,7 @@ class Away:
         return Attempt(record, {})
 
 
-def _as_at_home(error: KnownError | OSError, machine: str) -> Exception:
+def as_at_home(error: KnownError | OSError, machine: str) -> Exception:
     """Return an error from another machine as one that a trial can meet at home as well, with the machine's name."""
     if isinstance(error, OSError):
         return OSError(error.errno, f"{machine}: {error.strerror}", error.filename)

@@ -33,6 +33,7 @@ from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
 from swetrials.trials.attempt import Attempt, run_attempt
 from swetrials.trials.backoff import Backoff
+from swetrials.trials.budget import Budget
 from swetrials.trials.crew import Crew, Order, nobody
 from swetrials.trials.plan import Trial
 from swetrials.trials.sandboxing import sandbox_for
@@ -44,6 +45,9 @@ from swetrials.workspace.space import private_root, remove_tree
 
 OUTBOXES = "outbox"
 """Folder below the working folder that holds what attempts leave, until it is fetched."""
+
+TRIAL = "trial"
+"""Folder in an outbox that stands for the trial's own."""
 
 _NEWS_SECONDS = 1.0
 _CHUNK_BYTES = 4_000_000
@@ -117,7 +121,8 @@ class News:
 
     Attributes:
         tally: of what the agent has said by now; ``None``: it has said nothing new.
-        cost_usd: of the attempt by now.
+        cost_usd: of the attempt when it last said something; ``None``: unknown.
+        spent_usd: of the attempt by now, whether it says something or not.
         requests: status of each request that has ended, with the seconds to wait that came with it.
         events: what the agent said, where somebody wants to hear it.
         agent_ended: the attempt now waits for the harness's :class:`Word`.
@@ -126,6 +131,7 @@ class News:
 
     tally: Tally | None
     cost_usd: float | None
+    spent_usd: float
     requests: tuple[tuple[int | None, float | None], ...]
     events: tuple[Event, ...]
     agent_ended: bool
@@ -146,7 +152,6 @@ class Outpost:
     def __init__(self) -> None:
         self._held = ExitStack()
         self._hosting: _HarnessHosting | None = None
-        self._crew: Crew | None = None
         self._ledger: list[Attempt] = []
         self._scope: anyio.CancelScope | None = None
         self._stopped = False
@@ -155,6 +160,7 @@ class Outpost:
         self._news_is_urgent = asyncio.Event()
         self._latest: tuple[Tally, float | None] | None = None
         self._backoff = _Overheard()
+        self._budget = Budget()
         self._events: list[Event] = []
 
     async def open(self, attempt_id: str, clone_dir: str | None, shared_dir: str | None) -> None:
@@ -166,9 +172,9 @@ class Outpost:
         """
         self._work_root = private_root(Path(clone_dir) if clone_dir else None)
         self._repositories = Repositories(self._work_root / "mirrors")
-        outboxes = Path(shared_dir) if shared_dir else self._work_root / OUTBOXES
-        self._outbox = outboxes / attempt_id
-        self._outbox.mkdir(parents=True)
+        self._outbox = (Path(shared_dir) if shared_dir else self._work_root / OUTBOXES) / attempt_id
+        self._trial = self._outbox / TRIAL
+        self._trial.mkdir(parents=True)
         await run_sync(self._held.enter_context, guarded(self._work_root, self._outbox))
 
     async def holds(self, repo: str, commit: str) -> bool:
@@ -197,9 +203,9 @@ class Outpost:
 
     async def _attempt(self, errand: Errand, keys: Keys) -> None:
         self._hosting = _HarnessHosting(keys.route, self._news_is_urgent)
-        self._crew = await run_sync(self._crew_for, errand, keys, self._hosting)
-        trial = replace(errand.order.trial, folder=TrialFolder(self._outbox))
-        await run_attempt(self._crew, replace(errand.order, trial=trial), errand.id, self._ledger, self._watch)
+        crew = await run_sync(self._crew_for, errand, keys, self._hosting)
+        trial = replace(errand.order.trial, folder=TrialFolder(self._trial))
+        await run_attempt(crew, replace(errand.order, trial=trial), errand.id, self._ledger, self._watch)
 
     def _crew_for(self, errand: Errand, keys: Keys, hosting: "_HarnessHosting") -> Crew:
         project, agent, config = find_project(), errand.agent, errand.config
@@ -207,9 +213,8 @@ class Outpost:
         if installed is None:
             raise LaunchError(f"{agent.name} {agent.package.version} is not installed; swetrials agents install")
         if errand.settings is not None:
-            settings = self._work_root / OUTBOXES / f"{errand.id}.settings"
+            settings = self._outbox / "settings.json"
             write_atomically(settings, errand.settings)
-            self._held.callback(settings.unlink)
             config = config.model_copy(update={"settings_file": str(settings)})
         private = [Path(config.dataset).parent, Path(config.output_dir), self._work_root, self._outbox.parent]
         return Crew(
@@ -227,6 +232,7 @@ class Outpost:
             redactor=Redactor.from_environment(os.environ, keys.secrets),
             keep_checkouts=errand.keep_checkouts,
             backoff=self._backoff,
+            budget=self._budget,
             listen=self._listen if errand.wants_events else nobody,
         )
 
@@ -241,17 +247,16 @@ class Outpost:
         with anyio.move_on_after(_NEWS_SECONDS):
             await self._news_is_urgent.wait()
         self._news_is_urgent.clear()
-        if self._crew is not None:
-            if self._spent:
-                self._crew.budget.limit_usd = 0.0
-            self._crew.budget.count()
+        if self._spent:
+            self._budget.limit_usd = 0.0
+        self._budget.count()
         # What is sent is read while the agent goes on talking.
         tally, cost_usd = copy.deepcopy(self._latest) if self._latest else (None, None)
         requests, events = tuple(self._backoff.seen), tuple(self._events)
         self._latest, self._events = None, []
         self._backoff.seen.clear()
         ended = self._hosting is not None and self._hosting.agent_ended
-        return News(tally, cost_usd, requests, events, ended, self._over)
+        return News(tally, cost_usd, self._budget.spent_usd, requests, events, ended, self._over)
 
     async def hear(self, word: Word) -> None:
         """Take the harness's word on what the provider has counted."""
@@ -275,11 +280,11 @@ class Outpost:
 
     async def left(self) -> list[str]:
         """Return the names of the files that the attempt has left, below its trial's folder."""
-        return sorted(path.relative_to(self._outbox).as_posix() for path in self._outbox.rglob("*") if path.is_file())
+        return sorted(path.relative_to(self._trial).as_posix() for path in self._trial.rglob("*") if path.is_file())
 
     async def read(self, name: str, offset: int) -> bytes:
         """Return the next few megabytes of one of these files; nothing at its end."""
-        with (self._outbox / name).open("rb") as file:
+        with (self._trial / name).open("rb") as file:
             file.seek(offset)
             return file.read(_CHUNK_BYTES)
 

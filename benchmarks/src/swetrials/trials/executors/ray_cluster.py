@@ -8,6 +8,7 @@ import asyncio
 import os
 import secrets
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -20,10 +21,11 @@ import anyio
 
 from swetrials.providers.base import Check
 from swetrials.records.config import RunnerConfig
+from swetrials.records.errors import KnownError
 from swetrials.trials.attempt import Attempt, new_attempt_id
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch
-from swetrials.trials.executors.away import Away, MachineLost
+from swetrials.trials.executors.away import Away, MachineLost, as_at_home
 from swetrials.trials.executors.base import MachinesError
 from swetrials.trials.executors.outpost import Outpost
 from swetrials.trials.executors.survey import (
@@ -46,6 +48,7 @@ _SETTINGS = {
 }
 # Read while Ray is imported.
 
+_KNOCK_SECONDS = 5.0
 _PLACEMENTS = 3
 _ANSWER_SECONDS = 60.0
 
@@ -66,10 +69,11 @@ class RayCluster:
         ray = _import_ray()
         with _own_signals():
             try:
+                _knock(config.ray_address)
                 ray.init(config.ray_address, log_to_driver=False, configure_logging=False)
-            except (ConnectionError, RuntimeError, ValueError) as error:
-                mend = "start it on this machine with .venv/bin/ray start --head, or mend --ray-address"
-                raise MachinesError(f"ray_address: {config.ray_address}: {_first_line(error)}; {mend}") from None
+            except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+                mend = "start Ray on this machine (.venv/bin/ray start --head), or mend --ray-address"
+                raise MachinesError(f"ray_address: {config.ray_address}: {_in_short(error)}; {mend}") from None
         try:
             yield RayMachines(ray, config)
         finally:
@@ -116,7 +120,7 @@ class RayMachines:
         except (self._ray.exceptions.RayError, TimeoutError) as error:
             if isinstance(error, self._ray.exceptions.RayTaskError):
                 return [check for check in [harness_check(node.label, None, harness)] if check is not None]
-            detail = f"{node.label}: no answer: {_first_line(error)}"
+            detail = f"{node.label}: no answer: {_in_short(error)}"
             return [Check(NAME, "failed", detail, f"look at Ray on {node.label}: .venv/bin/ray status")]
 
     async def _ask(self, node: "_Node", function: Any, *arguments: object) -> Any:  # noqa: ANN401
@@ -210,9 +214,11 @@ class _ActorLine:
         try:
             return await reference
         except self._ray.exceptions.RayTaskError as error:
-            raise error.cause from None
+            if isinstance(error.cause, KnownError | OSError):
+                raise as_at_home(error.cause, self.machine) from None
+            raise
         except self._ray.exceptions.RayError as error:
-            raise MachineLost(_first_line(error)) from None
+            raise MachineLost(_in_short(error)) from None
 
     def hang_up(self) -> None:
         """Give the actor's place up; what it has left running goes with it."""
@@ -234,6 +240,18 @@ def _import_ray() -> ModuleType:
     except ImportError:
         raise MachinesError("executor: ray is not installed; install it with: uv sync --extra ray") from None
     return ray
+
+
+def _knock(address: str) -> None:
+    """Find out whether somebody listens at an address: Ray itself would wait for that for minutes, and for no signal.
+
+    Raises:
+        OSError: nobody does.
+    """
+    named = os.environ.get("RAY_ADDRESS", "auto") if address == "auto" else address
+    host, _, port = named.rpartition(":")
+    if port.isdecimal():
+        socket.create_connection((host, int(port)), _KNOCK_SECONDS).close()
 
 
 @contextmanager
@@ -262,5 +280,7 @@ def _shared_file(shared_dir: str | None) -> Iterator[Path | None]:
         file.unlink(missing_ok=True)
 
 
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+def _in_short(error: BaseException) -> str:
+    """Return the first sentence of what Ray has to say, which may be pages."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return next(iter(text.strip().splitlines()), type(error).__name__).split(". ")[0].rstrip(".:")

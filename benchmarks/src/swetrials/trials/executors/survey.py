@@ -3,6 +3,7 @@
 import hashlib
 import platform
 import socket
+import time
 import urllib.request
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,6 +29,7 @@ NAME = "machine"
 """What the pre-flight calls these lines."""
 
 _REACH_SECONDS = 5.0
+_OLD_SECONDS = 86_400.0
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -115,8 +117,9 @@ def _facts(question: Question) -> Facts:
 def _clear_up(work_root: Path) -> None:
     sweep(work_root)
     for outbox in (work_root / OUTBOXES).glob("*"):
-        # Between an outbox and its attempt's lock lie moments; a day leaves no doubt.
-        if not (work_root / f"{outbox.name}{LOCK}").exists():
+        # One that has just been made has no attempt yet, and one whose attempt is over may be about to be fetched.
+        old = time.time() - outbox.stat().st_mtime > _OLD_SECONDS
+        if old and not (work_root / f"{outbox.name}{LOCK}").exists():
             remove_tree(outbox)
 
 
