@@ -55,7 +55,7 @@ def test_every_option_of_a_command_is_there_and_no_other(name: str) -> None:
     takes_all_keys = keys <= options
     assert {plain(row[0]).split()[0] for row in rows(name)} == options - (keys if takes_all_keys else set())
     assert ("Takes every configuration key" in SECTIONS[name]) is takes_all_keys
-    arguments = [p.name for p in COMMANDS[name].params if p.param_type_name == "argument"]
+    arguments = [p.metavar or p.name for p in COMMANDS[name].params if p.param_type_name == "argument"]
     assert all(f"`{argument.upper()}`" in SECTIONS[name] for argument in arguments)
 
 
