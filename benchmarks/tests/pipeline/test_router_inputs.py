@@ -13,7 +13,7 @@ import pytest
 from pipeline.test_benchmark import Watcher, bench_of
 from providers.server import Server, models
 from swetrials.pipeline.benchmark import PreflightError, RunOptions
-from swetrials.pipeline.router_inputs import SETTLED, judge_inputs
+from swetrials.pipeline.router_inputs import SETTLED, default_file, judge_inputs
 from swetrials.pipeline.router_question import first_step
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.records.cost import Cost
@@ -109,6 +109,12 @@ def test_of_three_judgments_a_malformed_one_fails_and_the_others_count(yard: Yar
     for judgment in record.judgments:
         stream = (yard.results / judgment.stream_log).read_bytes()
         assert stream and SECRET.encode() not in stream
+
+
+def test_a_rehearsal_does_not_go_among_the_published_figures(yard: Yard) -> None:
+    measured, rehearsed = bench(yard, says(answer())), bench(yard, says(answer()), provider="rehearsal")
+    assert default_file(measured).parent == yard.root / "docs" / "metrics"
+    assert default_file(rehearsed).parent == Path(rehearsed.config.output_dir)
 
 
 def test_the_agent_is_told_the_problem_and_not_the_answer(yard: Yard) -> None:

@@ -12,15 +12,13 @@ from swetrials.cli.interrupting import run_async
 from swetrials.cli.rendering import console_for_output
 from swetrials.cli.viewing import viewer_of
 from swetrials.pipeline.benchmark import RunOptions
-from swetrials.pipeline.router_inputs import SETTLED, judge_inputs, lay_out_judging
+from swetrials.pipeline.router_inputs import METRICS, SETTLED, default_file, judge_inputs, lay_out_judging
 from swetrials.pipeline.workbench import UsageError
 from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.reports import figures
 from swetrials.reports.judged_inputs import judged_inputs_markdown
 from swetrials.store.documents import load_config
 from swetrials.store.files import read_record, write_atomically
-
-_METRICS = "metrics"
 
 
 def judge(
@@ -40,7 +38,7 @@ def judge(
     if settled := [f"--{name.replace('_', '-')}" for name in SETTLED if name in flags]:
         raise UsageError(f"{', '.join(settled)}: every judgment settles this by itself; leave it out")
     bench = lay_out_judging(load_config(path, os.environ, flags))
-    file = out_json or bench.project.docs / _METRICS / f"swe-router-judged-inputs-{bench.agent.name}.json"
+    file = out_json or default_file(bench)
     page = out_md or _page_of(file)
     console = console_for_output()
 
@@ -71,7 +69,7 @@ def render(file: Path, out_md: Path | None) -> int:
 def _page_of(file: Path) -> Path:
     """Return where the page on a file goes: beside it, or above a folder of metrics, among the other pages."""
     folder = file.absolute().parent
-    return (folder.parent if folder.name == _METRICS else folder) / f"{file.stem}.md"
+    return (folder.parent if folder.name == METRICS else folder) / f"{file.stem}.md"
 
 
 def _told(console: Console, record: JudgedInputs, written: tuple[Path, Path]) -> int:

@@ -37,7 +37,10 @@ def inputs(
     config: Annotated[Path | None, typer.Option("--config", help="Configuration file.", metavar="FILE")] = None,
     out_json: Annotated[
         Path | None,
-        typer.Option(help="Default: docs/metrics/swe-router-judged-inputs-<agent>.json.", metavar="FILE"),
+        typer.Option(
+            help="Default: swe-router-judged-inputs-<agent>.json in docs/metrics; a rehearsal's in the results tree.",
+            metavar="FILE",
+        ),
     ] = None,
     out_md: Annotated[
         Path | None,

@@ -35,6 +35,9 @@ SETTLED: Mapping[str, object] = {
 }
 """What makes a judgment one, and read-only, whatever the configuration says. What is not allowed is refused unasked."""
 
+METRICS = "metrics"
+"""Name of the folder of published figures, below the project's pages."""
+
 _SAME = ("dataset", "agent", "model", "provider", "aws_region", "skill_sha256")
 """What judgments must share to be put together."""
 
@@ -50,6 +53,13 @@ def lay_out_judging(config: RunnerConfig) -> Workbench:
     """
     bench = lay_out(config.model_copy(update=SETTLED))
     return replace(bench, plan=replace(bench.plan, skill=first_step(bench.plan.skill)))
+
+
+def default_file(bench: Workbench) -> Path:
+    """Return where judgments are kept unless told: with the published figures; a rehearsal's, with the results."""
+    rehearsal = bench.config.provider == "rehearsal"
+    folder = Path(bench.config.output_dir) if rehearsal else bench.project.docs / METRICS
+    return folder / f"swe-router-judged-inputs-{bench.agent.name}.json"
 
 
 async def judge_inputs(
@@ -146,7 +156,7 @@ class _Judging:
         """Say what the file holds already."""
         to_make = len(self.missing)
         kept = len(self._bench.plan.trials) - to_make
-        there = f"{kept} judgments are there, " if kept else ""
+        there = f"{kept} of {len(self._bench.plan.trials)} are there, " if kept else ""
         return Check("judgments", "ok", f"{self._path}: {there}{to_make} to make")
 
     def forecast(self) -> Forecast:
