@@ -188,6 +188,12 @@ def test_caveats_name_what_limits_the_figures() -> None:
     assert "run once" not in said
 
 
+def test_a_single_task_is_not_said_to_be_inside_intervals_that_it_has_not() -> None:
+    assert leaderboard([row(model="a"), row(model="b")]).caveats == (
+        "A single task: means have no intervals, and another task may come out otherwise.",
+    )
+
+
 def test_imported_figures_say_where_they_are_from() -> None:
     board = leaderboard([row(source="a public page", dataset="data")])
     assert board.standings[0].source == "a public page"

@@ -31,6 +31,15 @@ def test_the_page_and_the_charts_are_there_and_the_answer_is_told(
     assert f"{out}: " in output
 
 
+def test_each_answer_of_several_scopes_says_of_which(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for scope in ("api", "web"):
+        for task in ("one", "two"):
+            record = metrics(task=task, scope=scope)
+            write_trial(tmp_path, record, evaluation(record, rubric(20)))
+    _, output, _ = told([str(tmp_path), "--out", str(tmp_path / "page.html")], capsys)
+    assert [line for line in output.splitlines() if line.endswith(":")] == ["api:", "web:"]
+
+
 def test_a_folder_without_trials_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, output, errors = told([str(tmp_path), "--out", str(tmp_path / "page.html")], capsys)
     assert (code, output) == (2, "")

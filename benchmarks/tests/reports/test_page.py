@@ -12,6 +12,7 @@ from analysis.trees import write_trial
 from pipeline.written import evaluation, metrics, rubric
 from reports.published_tree import Row, published_tree
 from swetrials.records.cost import Cost
+from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.metrics import Finding, TimeSplit
 from swetrials.records.outcome import OutcomeKind
 from swetrials.reports.page import Report, ReportError, report, write_report
@@ -166,6 +167,16 @@ def test_words_from_outside_stay_words(tmp_path: Path) -> None:
         assert set(Page(drawing.svg).elements).isdisjoint({"script", "img"})
 
 
+def test_tests_that_passed_in_an_incomplete_trial_are_told_as_what_they_count(tmp_path: Path) -> None:
+    for task, outcome in (("one", OutcomeKind.COMPLETED), ("two", FAILED)):
+        record = metrics(outcome, task=task)
+        write_trial(tmp_path, record, evaluation(record, tests=TestsEvaluation(status="scored", passed=True)))
+    board = next(s for s in report(tmp_path, tmp_path).parts[0].sections if s.name == "leaderboard")
+    [table] = board.tables
+    assert table.rows[0][table.columns.index("tests passed")].text == "50%"
+    assert board.paragraphs[-1].startswith("Passed tests count where the trial completed")
+
+
 def test_a_rehearsal_says_so_and_is_ranked_in_nothing(tmp_path: Path) -> None:
     for slug, rehearsal, points in (("real", False, 15), ("scripted", True, 25), ("other-script", True, 10)):
         for task in ("one", "two", "three"):
@@ -231,11 +242,11 @@ def test_time_is_split_where_every_request_was_timed(tmp_path: Path) -> None:
 
 
 def test_scopes_have_parts_and_files_of_their_own(tmp_path: Path) -> None:
-    for scope in ("a scope", "a-scope"):
+    for scope in ("a_scope", "a-scope"):
         record = metrics(scope=scope)
         write_trial(tmp_path, record, evaluation(record, rubric(20)))
     made = report(tmp_path, tmp_path)
-    assert [part.title for part in made.parts] == ["a scope", "a-scope"]
+    assert [part.title for part in made.parts] == ["a-scope", "a_scope"]
     names = [drawing.name for drawing in made.drawings]
     assert len(set(names)) == len(names)
     assert sorted(set(Page(made.html()).ids)) == sorted(Page(made.html()).ids)

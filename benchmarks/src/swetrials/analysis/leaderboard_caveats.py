@@ -22,8 +22,12 @@ def caveats(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Ite
 def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
     tasks = len({row.task for row in rows})
     if tasks < BOOTSTRAP_TASKS:
-        yield f"{tasks} tasks are few: intervals are wide, and assume that scores vary as a bell curve does."
-    if max(one.repeats for one in standings) == 1:
+        yield (
+            "A single task: means have no intervals, and another task may come out otherwise."
+            if tasks == 1
+            else f"{tasks} tasks are few: intervals are wide, and assume that scores vary as a bell curve does."
+        )
+    if tasks > 1 and max(one.repeats for one in standings) == 1:
         yield (
             "Each task was run once: how much a second run would differ is inside the intervals, but cannot be told "
             "apart from how tasks differ."

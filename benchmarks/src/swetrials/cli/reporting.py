@@ -22,6 +22,8 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
     if charts is not None:
         print(f"{charts}: each chart as PNG and SVG")
     for part in made.parts:
+        if len(made.parts) > 1:
+            print(f"{part.title}:")
         for sentence in part.answer:
             print(f"  {sentence}")
     return 0

@@ -18,7 +18,8 @@ def describe(bench: Workbench) -> str:
 
     What is only known at run time (the attempt's id, a port) stands in capitals.
     """
-    head = f"{len(bench.plan.trials)} trials; nothing is run"
+    trials = len(bench.plan.trials)
+    head = f"{trials} trial{'s' if trials != 1 else ''}; nothing is run"
     return "\n\n".join([head, *(_trial(bench, trial) for trial in bench.plan.trials)])
 
 

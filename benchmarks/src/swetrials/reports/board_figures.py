@@ -12,7 +12,7 @@ from swetrials.reports.charts.drawing import Drawing, draw
 from swetrials.reports.charts.failures import counted, failure_chart
 from swetrials.reports.charts.frontier import frontier_chart, has_a_place
 from swetrials.reports.charts.intervals import cost_chart, score_chart, tier_chart
-from swetrials.reports.charts.pairs import TIED, pair_chart
+from swetrials.reports.charts.pairs import TIED, UNTOLD, pair_chart
 from swetrials.reports.charts.sizes import DESK, DESK_ROWS, PHONE, PHONE_ROWS
 from swetrials.reports.charts.task_map import FAILED, NOT_VALID, PARTLY, UNSCORED, task_map
 from swetrials.reports.charts.units import unit_chart
@@ -81,9 +81,9 @@ class BoardFigures:
         return self._figure(
             "pairs",
             "Pair by pair",
-            "In each row, the chance in per cent that its model scores above the column's on tasks like these. Blue: "
-            "the row is better; orange: it is worse; the darker, the more points. Grey with "
-            f"“{TIED}”: tied, for these trials cannot decide it once all pairs are looked at together.",
+            "In each row, by how many points its model scores above the column's (blue) or below it (orange), over "
+            f"the tasks that both completed. “{TIED}”: tied, for these trials cannot decide it once all pairs are "
+            f"looked at together. “{UNTOLD}”: too few tasks to compare.",
             pair_chart(self._board),
         )
 

@@ -85,7 +85,7 @@ def _ranking(board: Leaderboard, drawn: BoardFigures) -> Iterator[Section]:
     yield Section(
         "leaderboard",
         "Leaderboard",
-        paragraphs=(_DENOMINATORS,),
+        paragraphs=(_DENOMINATORS, *_on_tests(board)),
         figures=drawn.scores(),
         tables=(standing_tables.standing_table(board), *([repeats] if repeats else [])),
     )
@@ -104,9 +104,15 @@ _DENOMINATORS = (
 )
 
 
+def _on_tests(board: Leaderboard) -> Iterator[str]:
+    if any(standing.tests_passed.value is not None for standing in board.standings):
+        yield "Passed tests count where the trial completed: one that left something out has passed none."
+
+
 def _rehearsed(board: Leaderboard) -> Section:
     note = "In alphabetical order. The scripted model's scores and costs say nothing about any real one."
-    return Section("leaderboard", "What was rehearsed", (note,), tables=(standing_tables.standing_table(board),))
+    paragraphs = (note, *_on_tests(board))
+    return Section("leaderboard", "What was rehearsed", paragraphs, tables=(standing_tables.standing_table(board),))
 
 
 def _evidence(trials: BoardTrials, board: Leaderboard, drawn: BoardFigures, link: Link) -> Iterator[Section]:

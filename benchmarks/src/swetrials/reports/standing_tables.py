@@ -28,7 +28,7 @@ def standing_table(board: Leaderboard) -> Table:
         "completed": lambda s: Cell(f"{s.completed} of {s.valid}", _not_valid(s)),
         "tests passed": lambda s: cell(s.tests_passed, estimates.share),
         "cost a trial": estimates.cost,
-        "cost from": lambda s: figures.UNKNOWN if s.cost_usd.value is None else SHORT[s.hosting],
+        "cost from": lambda s: SHORT[s.hosting] if s.cost_usd.value else figures.UNKNOWN,
         "time a trial": lambda s: cell(s.latency_seconds, estimates.duration),
         "frontier": _frontier,
     }

@@ -1,4 +1,4 @@
-"""Every pair: how likely the one scores above the other, and where that cannot be told."""
+"""Every pair: by how much the one scores above the other, and where that cannot be told."""
 
 from swetrials.records.leaderboard import Leaderboard, PairedDifference
 from swetrials.reports.charts.cells import Cell, Grid, grid_chart
@@ -6,12 +6,13 @@ from swetrials.reports.charts.shades import BETTER, WORSE, ink_on, shade
 from swetrials.reports.charts.style import INK, PANEL, Layers
 
 TIED = "="
+UNTOLD = "?"
 
 
 def pair_chart(board: Leaderboard) -> Layers:
-    """Return the matrix: in each row, the chance in per cent that its model scores above the column's.
+    """Return the matrix: in each row, by how many points its model scores above the column's.
 
-    The more points lie between the two, the darker; tied pairs are grey.
+    The more points lie between the two, the darker; tied pairs are grey and tell none.
     """
     most = max((abs(pair.difference.value or 0.0) for pair in board.pairs), default=0.0) or 1.0
     cells = [
@@ -23,20 +24,16 @@ def pair_chart(board: Leaderboard) -> Layers:
     return grid_chart(Grid(labels, labels, cells))
 
 
-def chance(pair: PairedDifference) -> str:
-    """Return the chance that the first is better in per cent, marked where the two are tied; ``?``: not known.
-
-    Resampling never proves a certainty, so that no chance is 0 or 100.
-    """
-    if pair.probability_a_better is None:
-        return "?"
-    per_cent = min(max(round(pair.probability_a_better * 100), 1), 99)
-    return f"{TIED} {per_cent}" if pair.verdict == "tied" else str(per_cent)
+def told(pair: PairedDifference) -> str:
+    """Return the points between the two with their sign, or the mark of what is tied or not known."""
+    if pair.verdict == "tied":
+        return TIED
+    return UNTOLD if pair.verdict == "unknown" else f"{pair.difference.value:+.0f}"
 
 
 def _cell(row: str, column: str, pair: PairedDifference, most: float) -> Cell:
     ramp = {"better": BETTER, "worse": WORSE}.get(pair.verdict)
     if ramp is None:
-        return Cell(row, column, chance(pair), PANEL, INK)
+        return Cell(row, column, told(pair), PANEL, INK)
     fill = shade(abs(pair.difference.value or 0.0) / most, ramp)
-    return Cell(row, column, chance(pair), fill, ink_on(fill))
+    return Cell(row, column, told(pair), fill, ink_on(fill))
