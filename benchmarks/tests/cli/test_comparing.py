@@ -93,6 +93,24 @@ def test_what_may_not_be_compared_is_one_line(
     assert all(f"{tmp_path}/{model}/claude-code" in err for model in "ab")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [('{"torn', "record: invalid JSON"), ('{"latency_seconds": 1e308}', "latency_seconds: input should be less")],
+)
+def test_a_record_that_cannot_be_used_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    for model in "ab":
+        write_run(tmp_path, model, [20, 10], 1.0)
+    file = tmp_path / "b" / "claude-code" / "swe3" / "scope" / "t1" / "metrics.json"
+    whole = orjson.loads(file.read_bytes())
+    file.write_text(text if "torn" in text else orjson.dumps(whole | orjson.loads(text)).decode())
+    code, out, err = compare(capsys, "a", "b", "--tree", tmp_path)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"{file}: {said}")
+    assert err.count("\n") == 1
+
+
 def test_a_run_beside_itself_is_called_a_and_b(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = write_run(tmp_path / "x", "m", [20, 10, 15], 1.0)
     other = write_run(tmp_path / "y", "m", [20, 10, 15], 1.0)

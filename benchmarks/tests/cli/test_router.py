@@ -114,3 +114,13 @@ def test_a_folder_without_trials_is_one_line(tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_a_file_is_one_line(few: Path, tmp_path: Path) -> None:
     done = swetrials("router", "build", few, "--out", tmp_path)
     assert (done.returncode, done.stderr) == (2, f"--out {tmp_path}: is a folder; name a file\n")
+
+
+def test_what_cannot_be_read_is_named_and_the_exit_code_says_so(few: Path, tmp_path: Path) -> None:
+    assert swetrials("import", few, "--into", tmp_path / "tree").returncode == 0
+    spoilt, *others = sorted((tmp_path / "tree").rglob("metrics.json"))
+    spoilt.write_text("{")
+    done = swetrials("router", "build", tmp_path / "tree", "--out", tmp_path / "models.json")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"left out: {spoilt}: ")
+    assert read_record(tmp_path / "models.json", RouterModels).provenance.trials == len(others)

@@ -17,7 +17,7 @@ from swetrials.cli.rendering import console_for_output
 from swetrials.records.comparison import ComparedRun, Comparison
 from swetrials.records.leaderboard import Candidate
 from swetrials.reports import claim_sentence, comparison_table
-from swetrials.store.files import to_json
+from swetrials.store.files import RecordError, to_json
 
 
 def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json: bool) -> int:
@@ -30,8 +30,9 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json
         RecordError: a record cannot be read.
     """
     folders = find_runs(first, second, tree)
+    rows = [_rows(folder) for folder in folders]
     comparison = compare(read_trials(folders[0]), read_trials(folders[1]), (str(folders[0]), str(folders[1])))
-    found = claim(*(_rows(folder) for folder in folders), tie_band=tie_band)
+    found = claim(*rows, tie_band=tie_band)
     comparison = comparison.model_copy(update={"claim": found})
     if as_json:
         print(to_json(comparison).decode(), end="")
@@ -54,8 +55,16 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json
 
 
 def _rows(run: Path) -> list[TrialRow]:
-    """Return a run's trials, each with a folder that tells it from the other run's."""
-    return [replace(row, folder=str(run / row.folder)) for row in read_rows(run)]
+    """Return a run's trials, each with a folder that tells it from the other run's.
+
+    Raises:
+        RecordError: one cannot be read: who compares two runs is not told about parts of them.
+    """
+    return [replace(row, folder=str(run / row.folder)) for row in read_rows(run, _refuse)]
+
+
+def _refuse(left_out: str) -> None:
+    raise RecordError(f"{left_out.removeprefix('left out: ')}; move it away, and make it again")
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:

@@ -1,5 +1,6 @@
-"""Files that a command is asked to write: whether it could, before it does the work."""
+"""What a command says of its files: whether one can be written, before it does the work, and what was left out."""
 
+import sys
 from pathlib import Path
 
 from swetrials.pipeline.workbench import UsageError
@@ -20,3 +21,20 @@ def check_output(flag: str, path: Path | None) -> None:
             if not parent.is_dir():
                 raise UsageError(f"{flag} {path}: {parent} is no folder")
             return
+
+
+class LeftOut:
+    """Names on standard error what is left out, one line each, as it is met.
+
+    Attributes:
+        count: the lines so far.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing left out."""
+        self.count = 0
+
+    def __call__(self, line: str) -> None:
+        """Take one line."""
+        self.count += 1
+        print(line, file=sys.stderr)

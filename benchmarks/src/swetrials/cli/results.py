@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from swetrials.analysis.tables import Answer, query
+from swetrials.cli.outputs import LeftOut
 from swetrials.cli.rendering import console_for_output
 from swetrials.reports import results_table
 from swetrials.reports.figures import UNKNOWN
@@ -31,14 +32,8 @@ def show(tree: Path, sql: str | None, form: Form) -> int:
         ResultsTreeError: there is no trial that can be read.
         QueryError: the SQL is at fault.
     """
-    left_out = 0
-
-    def tell(line: str) -> None:
-        nonlocal left_out
-        left_out += 1
-        print(line, file=sys.stderr)
-
-    answer = query(tree, sql or "FROM runs", tell)
+    left_out = LeftOut()
+    answer = query(tree, sql or "FROM runs", left_out)
     match form:
         case "json":
             print(json.dumps([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]))
@@ -49,7 +44,7 @@ def show(tree: Path, sql: str | None, form: Form) -> int:
             _show_runs(answer)
         case "table":
             _show(answer.columns, [[_cell(value) for value in row] for row in answer.rows], _numeric(answer))
-    return 1 if left_out else 0
+    return 1 if left_out.count else 0
 
 
 def _show_runs(answer: Answer) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from swetrials.analysis.results_tree import read_rows
 from swetrials.analysis.router_models import router_models
-from swetrials.cli.outputs import check_output
+from swetrials.cli.outputs import LeftOut, check_output
 from swetrials.reports.figures import counted
 from swetrials.store.files import to_json, write_record
 
@@ -13,13 +13,19 @@ from swetrials.store.files import to_json, write_record
 def build(tree: Path, out: Path | None, *, scope: str | None, skill: str | None, agent: str | None) -> int:
     """Write models.json, or print it.
 
+    Trials that cannot be read are named on standard error; the others make the figures.
+
+    Returns:
+        Exit code: 1 when something had to be left out.
+
     Raises:
         ResultsTreeError: there is no trial to read.
         RouterModelsError: the trials make no one set of figures.
         UsageError: ``out`` cannot become a file.
     """
     check_output("--out", out)
-    built = router_models(read_rows(tree), scope=scope, skill=skill, agent=agent)
+    left_out = LeftOut()
+    built = router_models(read_rows(tree, left_out), scope=scope, skill=skill, agent=agent)
     if out is None:
         print(to_json(built).decode(), end="")
     else:
@@ -33,4 +39,4 @@ def build(tree: Path, out: Path | None, *, scope: str | None, skill: str | None,
     )
     if built.rehearsal:
         print("these are figures of a rehearsal: they say nothing about any model", file=sys.stderr)
-    return 0
+    return 1 if left_out.count else 0
