@@ -103,6 +103,13 @@ def test_a_rehearsal_is_one_at_first_sight() -> None:
     assert "REHEARSAL" not in summary_markdown(one())
 
 
+def test_a_run_that_nobody_judged_is_told_in_a_line_and_how_to_judge_it() -> None:
+    totals = dict(summary_table.totals(summarize([ScoredTrial("task-1", metrics(), None)])))
+    assert totals["score"] == "not judged yet: swetrials judge --recursive --folder RUN"
+    assert totals["tests passed"] == "none were run"
+    assert "score, all trials" not in totals
+
+
 def test_infrastructure_failures_and_both_denominators_are_shown() -> None:
     text = summary_markdown(one(None, kind=OutcomeKind.RATE_LIMITED))
     assert "| infrastructure failures | 1 rate_limited |" in text

@@ -81,7 +81,7 @@ def _show_scopes(console: Console, scopes: Sequence[Path]) -> None:
         show_summary(console, summarize_scope(scope))
         console.print(Text(f"\nwritten to {scope}/"), soft_wrap=True)
         console.print("  run-summary.md and run-summary.json; in each trial's folder: metrics.json,")
-        console.print("  eval.json, the artifacts, attempts/*/stream.jsonl")
+        console.print("  eval.json once it is judged, the artifacts, attempts/*/stream.jsonl")
 
 
 def _exit_code(console: Console, result: RunResult, words: Sequence[Judged]) -> int:

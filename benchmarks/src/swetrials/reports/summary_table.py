@@ -44,7 +44,6 @@ def score_cell(task: SummaryTask) -> str:
 
 def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
     """Return the lines below the table: what the run comes to, with both denominators."""
-    valid, everything = summary.valid_trials, summary.all_trials
     usage, completeness = summary.usage.usage, summary.usage.completeness
     buckets = {
         "fresh": usage.fresh_input,
@@ -53,14 +52,10 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
         "output": usage.output,
     }
     parts = " + ".join(f"{figures.tokens(count, completeness)} {name}" for name, count in buckets.items())
-    valid_score = f"{figures.score(valid.mean_task_score)} over {valid.num_scored} scored of {valid.num_trials}"
-    every_score = f"{figures.score(everything.mean_task_score)} over {everything.num_trials}, unscored as 0"
     lines = [
         ("trials", f"{summary.num_tasks} ({_listed(summary.outcomes)})"),
-        ("score, completed trials", figures.estimate(summary.score_estimate, figures.score)),
-        ("score, valid trials", valid_score),
-        ("score, all trials", every_score),
-        ("tests passed", f"{summary.tests_passed} of {summary.tests_run}"),
+        *_scores(summary),
+        ("tests passed", f"{summary.tests_passed} of {summary.tests_run}" if summary.tests_run else "none were run"),
         ("tokens", f"{figures.total_tokens(summary.usage)} = {parts}"),
         ("cost", _cost(summary.cost)),
         ("time in agents", figures.seconds(summary.latency_seconds)),
@@ -68,6 +63,24 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
     if summary.infrastructure_failures:
         lines.append(("infrastructure failures", _listed(summary.infrastructure_failures)))
     return lines
+
+
+def _scores(summary: RunSummary) -> Sequence[tuple[str, str]]:
+    """Return the mean scores by what they are over; one line where no judge has been asked yet."""
+    if all(task.score_status == "not_judged" for task in summary.tasks):
+        return [("score", "not judged yet: swetrials judge --recursive --folder RUN")]
+    valid, everything = summary.valid_trials, summary.all_trials
+    return [
+        ("score, completed trials", figures.estimate(summary.score_estimate, figures.score)),
+        (
+            "score, valid trials",
+            f"{figures.score(valid.mean_task_score)} over {valid.num_scored} scored of {valid.num_trials}",
+        ),
+        (
+            "score, all trials",
+            f"{figures.score(everything.mean_task_score)} over {everything.num_trials}, unscored as 0",
+        ),
+    ]
 
 
 def _cost(cost: Cost) -> str:
