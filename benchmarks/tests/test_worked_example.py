@@ -8,6 +8,7 @@ import pytest
 from swetrials.analysis.summary import read_trials, summarize
 from swetrials.records.lock import RunLock
 from swetrials.records.summary import RunSummary
+from swetrials.reports.markdown import summary_markdown
 from swetrials.store.documents import load_dataset
 from swetrials.store.files import read_record
 from swetrials.store.project import find_project
@@ -35,13 +36,15 @@ def test_the_summary_is_what_the_trials_come_to_today(name: str) -> None:
     assert {trial.metrics.trial.rehearsal for trial in trials} == {True}
     assert all(trial.evaluation for trial in trials)
     written, today = read_record(RUNS / name / "run-summary.json", RunSummary), summarize(trials)
-    assert (written.tasks, written.outcomes, written.usage, written.cost) == (
+    assert (written.tasks, written.outcomes, written.usage, written.cost, written.score_estimate) == (
         today.tasks,
         today.outcomes,
         today.usage,
         today.cost,
+        today.score_estimate,
     ), "run 'make example' again"
     assert written.mean_task_score_excl_failed == pytest.approx(today.mean_task_score_excl_failed)
+    assert (RUNS / name / "run-summary.md").read_text(encoding="utf-8") == summary_markdown(written)
 
 
 def test_no_other_run_is_committed_with_it() -> None:
