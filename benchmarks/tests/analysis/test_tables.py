@@ -134,6 +134,7 @@ def test_a_tree_without_trials_is_named(tmp_path: Path) -> None:
 
 def test_columns_of_one_name_are_told_apart(tree: Path) -> None:
     assert query(tree, "SELECT 1 AS x, 2 AS x", print).columns == ("x", "x_2")
+    assert query(tree, "SELECT 1 AS x_2, 2 AS x, 3 AS x, 4 AS x_2", print).columns == ("x_2", "x", "x_3", "x_2_2")
 
 
 @pytest.mark.parametrize(

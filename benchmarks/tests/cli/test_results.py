@@ -57,6 +57,24 @@ def test_a_faulty_csv_and_a_used_folder_are_a_line_each(tmp_path: Path) -> None:
     assert done.stderr.startswith("--agent: '../up' is not a safe folder name")
 
 
+def test_an_empty_query_is_none(tree: Path) -> None:
+    done = swetrials("results", tree, "--sql", "")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "--sql: there is nothing to run\n")
+
+
+@pytest.mark.parametrize(
+    "command", [("results",), ("router", "build"), ("cost",), ("judge", "--recursive", "--folder")], ids=lambda c: c[0]
+)
+def test_what_is_set_apart_is_told_of_where_nothing_else_is_there(tree: Path, command: tuple[str, ...]) -> None:
+    (tree / "some-model" / ".apart").touch()
+    before = sorted(tree.rglob("*"))
+    done = swetrials(*command, tree)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{tree}: no trial ")
+    assert done.stderr.endswith(f"; {tree}/some-model is set apart (.apart): name it, if it is meant\n")
+    assert sorted(tree.rglob("*")) == before
+
+
 def test_where_nothing_can_be_read_each_reason_is_told(tree: Path) -> None:
     [file] = tree.rglob("metrics.json")
     file.write_text("{")

@@ -8,7 +8,7 @@ from swetrials.analysis.trial_reading import TrialReading, read_trial
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.errors import KnownError
 from swetrials.store.files import RecordError
-from swetrials.store.results import APART, set_apart, trial_folders
+from swetrials.store.results import told_apart, trial_folders
 
 Tell = Callable[[str], None]
 
@@ -53,7 +53,7 @@ def read_readings(tree: Path, tell: Tell | None = None) -> Iterator[TrialReading
     if not found:
         raise ResultsTreeError(
             f"{tree}: no trial with a metrics.json to read; make some with: swetrials run, or: swetrials import"
-            + "".join(f"; {folder} is set apart ({APART}), and read when it is named" for folder in set_apart(tree))
+            + told_apart(tree)
         )
 
 

@@ -108,11 +108,13 @@ def _requests(tree: Path, reading: TrialReading, tell: Tell) -> Callable[[], Ite
 
 def _apart(columns: Sequence[str]) -> tuple[str, ...]:
     """Give columns of one name a number each, so that none hides another."""
-    seen = dict[str, int]()
-    names = []
-    for name in columns:
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    names: list[str] = []
+    for column in columns:
+        name, number = column, 1
+        while name in names:
+            number += 1
+            name = f"{column}_{number}"
+        names.append(name)
     return tuple(names)
 
 

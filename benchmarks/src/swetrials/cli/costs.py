@@ -14,7 +14,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.usage import UsageBlock
 from swetrials.reports import figures
 from swetrials.store.project import find_project
-from swetrials.store.results import TrialFolder, trial_folders
+from swetrials.store.results import TrialFolder, told_apart, trial_folders
 
 
 def explain(folder: Path, *, as_json: bool) -> int:
@@ -72,7 +72,7 @@ def dollars(cost: Cost) -> str:
 def _trials(folder: Path) -> list[TrialFolder]:
     found = list(trial_folders(folder))
     if not found:
-        raise UsageError(f"{folder}: no trial here or below (no metrics.json); name a results folder")
+        raise UsageError(f"{folder}: no trial here or below (metrics.json); name a results folder{told_apart(folder)}")
     return found
 
 

@@ -33,7 +33,7 @@ def show(tree: Path, sql: str | None, form: Form) -> int:
         QueryError: the SQL is at fault.
     """
     left_out = LeftOut()
-    answer = query(tree, sql or "FROM runs", left_out)
+    answer = query(tree, "FROM runs" if sql is None else sql, left_out)
     match form:
         case "json":
             print(json.dumps([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]))

@@ -16,7 +16,7 @@ from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.files import RecordError
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
-from swetrials.store.results import TrialFolder, state_of, trial_folders
+from swetrials.store.results import TrialFolder, state_of, told_apart, trial_folders
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root
@@ -103,7 +103,7 @@ async def judge_folders(
         raise UsageError(f"--judge: name at least one of {', '.join(JUDGES)}")
     folders = list(trial_folders(request.folder))
     if not folders:
-        raise UsageError(f"{request.folder}: no trial with a metrics.json here")
+        raise UsageError(f"{request.folder}: no trial with a metrics.json here{told_apart(request.folder)}")
     if not request.recursive and folders != [TrialFolder(request.folder)]:
         raise UsageError(f"{request.folder} holds {len(folders)} trials: add --recursive to judge them all")
     project = find_project()

@@ -104,6 +104,11 @@ def set_apart(folder: Path) -> list[Path]:
     return [child for child in _visible(folder) if _is_apart(child)]
 
 
+def told_apart(folder: Path) -> str:
+    """Return what to add where no trial was found: which folders right in this one were not searched, or nothing."""
+    return "".join(f"; {child} is set apart ({APART}): name it, if it is meant" for child in set_apart(folder))
+
+
 def _is_apart(folder: Path) -> bool:
     try:
         return (folder / APART).is_file()
