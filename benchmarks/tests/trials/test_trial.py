@@ -12,6 +12,7 @@ from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.trials import driving
 from swetrials.trials.trial import Progress, run_trial
+from swetrials.workspace import space
 from swetrials.workspace.patch import apply_patch
 from trials.stand_in import DESIGN, IMPLEMENTED, SAID, SECRET, WHOLE, Yard
 
@@ -379,6 +380,29 @@ def test_a_disk_that_fills_up_under_the_stream_costs_no_record(yard: Yard) -> No
     assert metrics.usage.headline.usage.fresh_input
     assert metrics.usage.headline.completeness == "lower_bound"
     assert yard.left("lld.md").exists()
+
+
+def test_on_a_disk_without_room_nothing_begins(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    yard.repositories.resolve(str(yard.root / "upstream"), "v1")  # as the pre-flight does, when there still was room
+    monkeypatch.setattr(space, "_BYTES_TO_GO_ON", 10**18)
+    metrics = yard.run(f"touch {yard.root}/started\n")
+    assert (metrics.outcome.kind, metrics.outcome.blame) == (OutcomeKind.DISK_FULL, Blame.ENVIRONMENT)
+    assert "left on the disk" in metrics.outcome.detail
+    assert metrics.attempts == ()
+    assert not (yard.root / "started").exists()
+
+
+def test_an_attempt_stays_when_the_disk_has_no_room_for_the_next(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(progress: Progress) -> None:
+        if progress.turns:
+            monkeypatch.setattr(space, "_BYTES_TO_GO_ON", 10**18)
+
+    metrics = yard.run(DESIGN + SAID, observe=fill, max_topups=1)
+    [attempt] = metrics.attempts
+    assert (metrics.outcome.kind, attempt.outcome.kind) == (OutcomeKind.DISK_FULL, OutcomeKind.INCOMPLETE_ARTIFACTS)
+    assert metrics.input_tokens == attempt.usage.headline.usage.fresh_input
+    assert yard.left("lld.md").exists()
+    assert yard.left("attempts/1/attempt.json").exists()
 
 
 def test_a_place_that_cannot_be_written(yard: Yard) -> None:

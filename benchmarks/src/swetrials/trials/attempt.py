@@ -16,7 +16,7 @@ from swetrials.trials.plan import prompt_for
 from swetrials.workspace.instructions import SetAside, set_aside
 from swetrials.workspace.patch import apply_patch
 from swetrials.workspace.processes import Ended
-from swetrials.workspace.space import Space, attempt_space_aside
+from swetrials.workspace.space import Space, attempt_space_aside, require_room
 
 ATTEMPT = "attempt.json"
 
@@ -53,6 +53,7 @@ async def run_attempt(crew: Crew, order: Order, attempt_id: str, ledger: list[At
     route = crew.hosting.route(attempt_id)
     # Without the meter the agent holds the real key, which may be in no variable of ours: a profile's, for one.
     crew = crew.hiding(route.secrets)
+    require_room(crew.work_root, order.trial.folder.path)
     async with attempt_space_aside(crew.work_root, attempt_id, keep=crew.keep_checkouts) as space:
         aside = await run_sync(_furnish, crew, order, space)
         prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)

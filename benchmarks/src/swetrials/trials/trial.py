@@ -24,6 +24,7 @@ from swetrials.trials.record import Ledger, record_of
 from swetrials.trials.telling import TRAJECTORY
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError
+from swetrials.workspace.space import require_room
 
 _STATES = {"first": "working", "topup": "topping up", "retry": "working again"}
 
@@ -94,6 +95,7 @@ def leave_out(
 
 async def _attempts(ledger: Ledger, observe: Observer, machines: Machines) -> None:
     crew, trial = ledger.crew, ledger.trial
+    require_room(crew.work_root, trial.folder.path)
     repo = ledger.dataset.repo_address(trial.task)
     ledger.commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
     order = Order(trial, repo, ledger.commit, number=1, reason="first")

@@ -1,5 +1,6 @@
 """Private working folders: one for each attempt, locked while it is in use, gone afterwards."""
 
+import errno
 import os
 import shutil
 import tempfile
@@ -25,6 +26,8 @@ KEPT = ".kept"
 
 BYTES_NEEDED = 2_000_000_000
 """Free disk space that a run wants before it begins."""
+
+_BYTES_TO_GO_ON = 500_000_000
 
 _REMOVAL_TRIES = 3
 
@@ -161,6 +164,21 @@ def free_bytes(path: Path) -> int:
     while not place.exists():
         place = place.parent
     return shutil.disk_usage(place).free
+
+
+def require_room(*places: Path) -> None:
+    """Make sure that there is room for one more attempt on the disks of some folders.
+
+    An agent that fills a disk takes all other attempts with it, and what they have spent.
+
+    Raises:
+        OSError: there is not.
+    """
+    for place in places:
+        free = free_bytes(place)
+        if free < _BYTES_TO_GO_ON:
+            detail = f"{free / 1e9:.2f} GB left on the disk, {_BYTES_TO_GO_ON / 1e9:.1f} GB wanted to begin"
+            raise OSError(errno.ENOSPC, detail, str(place))
 
 
 def remove_tree(path: Path) -> None:
