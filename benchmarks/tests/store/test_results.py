@@ -67,6 +67,7 @@ def test_a_folder_that_cannot_be_looked_into_is_named_and_the_others_are_searche
         found = [str(folder.path) for folder in trial_folders(Path(), unreadable.append)]
         with pytest.raises(RecordError, match="b: Permission denied"):
             list(trial_folders(Path()))
+        assert set_apart(Path("b")) == []
     (tmp_path / "b").chmod(0o755)
     assert found == ["a/task-1", "c/task-3"]
     assert [error.filename for error in unreadable] == ["b/metrics.json"]

@@ -101,7 +101,10 @@ def subfolders(folder: Path) -> Iterator[Path]:
 
 def set_apart(folder: Path) -> list[Path]:
     """Return the folders right in one that are not searched with it, because of the file ``.apart`` in them."""
-    return [child for child in _visible(folder) if _is_apart(child)]
+    try:
+        return [child for child in _visible(folder) if _is_apart(child)]
+    except OSError:
+        return []  # nothing can be said of a folder that cannot be looked into
 
 
 def told_apart(folder: Path) -> str:
