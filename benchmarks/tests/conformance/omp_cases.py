@@ -46,6 +46,7 @@ BATTERY = Battery(
     CASES,
     endings={
         "err429": OutcomeKind.RATE_LIMITED,
+        "err500": OutcomeKind.PROVIDER_ERROR,
         "err401": OutcomeKind.AUTH_FAILED,
         "cut": OutcomeKind.PROVIDER_ERROR,
         "cut_chat": OutcomeKind.PROVIDER_ERROR,

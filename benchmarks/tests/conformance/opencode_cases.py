@@ -59,6 +59,7 @@ BATTERY = Battery(
     CASES,
     endings={
         "err429": OutcomeKind.RATE_LIMITED,
+        "err500": OutcomeKind.PROVIDER_ERROR,
         "err401": OutcomeKind.AUTH_FAILED,
         "err401_chat": OutcomeKind.AUTH_FAILED,
         "cut": OutcomeKind.PROVIDER_ERROR,

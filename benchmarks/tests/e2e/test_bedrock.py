@@ -1,4 +1,4 @@
-"""The quickstart tasks through Bedrock, with the real Claude Code and each kind of credentials."""
+"""The quickstart tasks through Bedrock, with each kind of credentials: Claude Code, pi and omp."""
 
 import json
 import pathlib
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from anyio.from_thread import start_blocking_portal
 
+from e2e.agents import OMP, PI, AgentUnderTest, each
 from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
 from providers.fake_aws import GOOD_KEY, fake_aws
 from swetrials.records.metrics import Metrics
@@ -20,7 +21,7 @@ from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehea
 from swetrials.wire.rehearsal.access import Guard
 from wire.rehearsal.signatures import bearing, signed_by, unsigned
 
-pytestmark = [pytest.mark.slow, needs_agent("claude")]
+pytestmark = pytest.mark.slow
 
 MODEL, REGION = "us.anthropic.claude-opus-5[1m]", "us-east-1"
 TOKEN, SECRET, SESSION = "bearer-of-the-test", "secret-of-the-test", "session-of-the-test"
@@ -62,6 +63,7 @@ def arguments(server: RehearsalServer, *more: str) -> list[str]:
     return ["run", *route, "--dataset", str(QUICKSTART), *more]
 
 
+@needs_agent("claude")
 @each_way
 @pytest.mark.parametrize("metered", [True, False], ids=["metered", "no meter"])
 def test_what_is_reported_is_what_was_served(tmp_path: pathlib.Path, way: Way, metered: bool) -> None:
@@ -128,6 +130,7 @@ def check_secrets(place: Workplace) -> None:
             assert not [secret for secret in (TOKEN, SECRET, SESSION) if secret.encode() in data], path
 
 
+@needs_agent("claude")
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
@@ -146,23 +149,15 @@ def test_a_fault_of_bedrock_ends_in_the_outcome_that_names_it(
 ) -> None:
     with bedrock(WAYS[-1], SCENARIO.with_fault(fault)) as (server, environment):
         place = Workplace(tmp_path, environment)
-        limits = [
-            "--request-retries",
-            "1",
-            "--max-retries",
-            "0",
-            "--timeout-seconds",
-            "20",
-            "--idle-timeout-seconds",
-            "6",
-            "--skip-probe",
-        ]
+        limits = ["--request-retries", "1", "--max-retries", "0", "--timeout-seconds", "20"]
+        limits += ["--idle-timeout-seconds", "6", "--skip-probe"]
         place.run(*arguments(server, "--tasks", "word-tally", *limits))
     record = place.records()["word-tally"]
     assert record.outcome.kind is kind, record.outcome.detail
     assert record.attempts[0].survivors == 0
 
 
+@needs_agent("claude")
 def test_credentials_that_are_refused_cost_nothing(tmp_path: pathlib.Path) -> None:
     with bedrock(WAYS[1]) as (server, environment):
         place = Workplace(tmp_path, {**environment, "AWS_ACCESS_KEY_ID": "AKIDOTHER"})
@@ -171,3 +166,25 @@ def test_credentials_that_are_refused_cost_nothing(tmp_path: pathlib.Path) -> No
     assert done.returncode == 3, done.stdout + done.stderr
     assert "refused by STS" in done.stdout
     assert not list(trial_folders(place.results))
+
+
+@each_way
+@pytest.mark.parametrize("meter", [["--meter"], ["--no-meter"]], ids=["metered", "no meter"])
+@each(PI, OMP)
+def test_it_is_reached_by_way_of_converse(
+    tmp_path: pathlib.Path, agent: AgentUnderTest, meter: list[str], way: Way
+) -> None:
+    if way.name == "skip-auth" and "--no-meter" in meter:
+        pytest.skip("without credentials both sign with a key that they make up, which the strict server refuses")
+    with bedrock(way) as (server, environment):
+        place = Workplace(tmp_path, environment)
+        done = place.run(*arguments(server, "--agent", agent.name, "--tasks", "word-tally", *meter))
+        assert done.returncode == 0, done.stdout + done.stderr
+        served = Usage.sum(request.usage for request in server.requests if request.script)
+        models = {request.model for request in server.requests}
+    record = place.records()["word-tally"]
+    assert (record.outcome.kind, models) == (OutcomeKind.COMPLETED, {"us.anthropic.claude-opus-5"})
+    assert record.usage.reported is not None
+    assert agent.buckets(record.usage.reported.usage) == agent.buckets(served)
+    # pi 0.74 knows no model after Claude 4 and asks Bedrock to cache nothing.
+    assert bool(served.cache_read) is (agent is OMP)
