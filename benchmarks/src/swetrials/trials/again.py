@@ -11,7 +11,7 @@ from swetrials.trials.crew import Order
 from swetrials.trials.verdict import missing_after_design
 
 MOST_LOSSES = 3
-"""How often an attempt is begun again on another machine; a trial that is lost each time may be what kills them."""
+"""How many machines a trial may lose: one that is lost each time may be what kills them."""
 
 _MAY_PASS = {OutcomeKind.RATE_LIMITED, OutcomeKind.PROVIDER_ERROR}
 

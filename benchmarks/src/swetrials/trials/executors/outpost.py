@@ -8,7 +8,7 @@ import asyncio
 import copy
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
@@ -41,7 +41,7 @@ from swetrials.wire.route import Route
 from swetrials.workspace.guard import guarded
 from swetrials.workspace.processes import LaunchError, kill_running
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.space import private_root, remove_tree
+from swetrials.workspace.space import SpaceError, private_root, remove_tree
 
 OUTBOXES = "outbox"
 """Folder below the working folder that holds what attempts leave, until it is fetched."""
@@ -289,8 +289,9 @@ class Outpost:
             return file.read(_CHUNK_BYTES)
 
     async def close(self) -> None:
-        """Remove what has been fetched."""
-        remove_tree(self._outbox)
+        """Remove what has been fetched; what cannot be removed is not the attempt's fault."""
+        with suppress(SpaceError):
+            remove_tree(self._outbox)
         self._held.close()
 
 

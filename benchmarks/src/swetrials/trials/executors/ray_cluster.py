@@ -131,16 +131,15 @@ class RayMachines:
 
     async def attempt(self, crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
         """Make one attempt on a machine that has the resources free, once there is one."""
-        attempt_id = new_attempt_id(order)
-        route = crew.hosting.route(attempt_id)
-        crew = crew.hiding(route.secrets)
+        asked_at = anyio.current_time() - order.queued_seconds
         for _ in range(_PLACEMENTS):
-            asked_at = anyio.current_time()
+            attempt_id = new_attempt_id(order)
             with suppress(MachineLost):  # before the attempt had begun
                 async with self._line(attempt_id) as line:
-                    queued_seconds = order.queued_seconds + anyio.current_time() - asked_at
-                    order = replace(order, queued_seconds=queued_seconds)
-                    return await Away(line, crew, order, attempt_id, route, ledger, watch).make()
+                    order = replace(order, queued_seconds=anyio.current_time() - asked_at)
+                    route = crew.hosting.route(attempt_id)
+                    away = Away(line, crew.hiding(route.secrets), order, attempt_id, route, ledger, watch)
+                    return await away.make()
         raise LaunchError(f"no machine of the cluster stays long enough to begin; tried {_PLACEMENTS} times")
 
     @asynccontextmanager
