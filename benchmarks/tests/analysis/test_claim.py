@@ -64,6 +64,24 @@ def test_with_repeats_their_part_is_told() -> None:
     assert f"or about {found.settling.more_repeats} more repeats of each task would settle it" in said(first, second)
 
 
+DISAGREE = "where p decides: the interval, made in another way, does not agree"
+
+
+def by_task(differences: list[float]) -> tuple[list[TrialRow], list[TrialRow]]:
+    first = [row(50 + lead, model="a", task=f"t{task}", cost_usd=1.0) for task, lead in enumerate(differences)]
+    return first, [row(50, model="b", task=f"t{task}", cost_usd=1.0) for task in range(len(differences))]
+
+
+def test_an_interval_that_does_not_say_what_p_says_is_told_beside_it() -> None:
+    first, second = by_task([-4.5, 0.6, 7.4, 7.4, 7.7, 8.4, 8.4, 14.1])
+    difference, p = claim(first, second).score.difference, claim(first, second).score.p
+    assert difference.low is not None and difference.low < 0
+    assert p is not None and p < 0.05
+    assert said(first, second).count(DISAGREE) == 1
+    assert DISAGREE not in said(*by_task([5.0, 6.0, 7.0, 7.5, 8.0, 8.5, 9.0, 14.0]))
+    assert DISAGREE not in said(*by_task([0.0] * 8))
+
+
 def test_what_no_more_work_within_the_limits_would_settle_is_said() -> None:
     first = [row(50 + (-1) ** task * 20 + 0.01, model="a", task=f"t{task}") for task in range(20)]
     second = [row(50, model="b", task=f"t{task}") for task in range(20)]

@@ -61,5 +61,6 @@ def test_what_is_set_apart_is_no_model(tmp_path: Path) -> None:
 
 
 def test_a_name_of_nothing_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(RunNameError, match="is neither the folder of a run nor a model"):
-        find_runs("[1m]", "a", grow(tmp_path, "a/omp/swe3/s"))
+    for nothing, named in (("[1m]", r"\[1m\]"), ("", "''")):
+        with pytest.raises(RunNameError, match=f"^{named} is neither the folder of a run nor a model"):
+            find_runs(nothing, "a", grow(tmp_path / (nothing or "empty"), "a/omp/swe3/s"))

@@ -36,7 +36,7 @@ def find_runs(first: str, second: str, tree: Path) -> tuple[Path, Path]:
 
 
 def _runs(name: str, tree: Path) -> list[Path]:
-    if Path(name).is_dir():
+    if name and Path(name).is_dir():
         return [Path(name)]
     models = [child.name for child in subfolders(tree)]
     try:
@@ -54,5 +54,7 @@ def _runs(name: str, tree: Path) -> list[Path]:
     ]
     if not runs:
         there = ", ".join(models) or "none"
-        raise RunNameError(f"{name} is neither the folder of a run nor a model in {tree} (--tree); there are: {there}")
+        raise RunNameError(
+            f"{name or repr(name)} is neither the folder of a run nor a model in {tree} (--tree); there are: {there}"
+        )
     return runs

@@ -13,7 +13,8 @@ def compare(
         "swe-benchmark-data"
     ),
     tie_band: Annotated[
-        float | None, typer.Option(min=0, help="Points within which two scores count as equal.", metavar="POINTS")
+        float | None,
+        typer.Option(min=0, max=100, help="Points within which two scores count as equal.", metavar="POINTS"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -64,7 +64,7 @@ def _rows(run: Path) -> list[TrialRow]:
 
 
 def _refuse(left_out: str) -> None:
-    raise RecordError(f"{left_out.removeprefix('left out: ')}; move it away, and make it again")
+    raise RecordError(f"{left_out.removeprefix('left out: ')}; mend it or move it away")
 
 
 def _names(comparison: Comparison) -> tuple[str, str]:

@@ -37,7 +37,7 @@ def evaluate(
         str | None, typer.Option(help="Compare with this model; default: the highest mean score.", metavar="MODEL")
     ] = None,
     available: Annotated[str | None, typer.Option(help="Models that can be had; default: all.", metavar="A,B")] = None,
-    tie_band: Annotated[float | None, typer.Option(min=0, help="Points; default: the rule's own.")] = None,
+    tie_band: Annotated[float | None, typer.Option(min=0, max=100, help="Points; default: the rule's own.")] = None,
     out_json: Annotated[Path | None, typer.Option(help="Write the record here.", metavar="FILE")] = None,
     out_md: Annotated[
         Path | None, typer.Option(help="Write the page here, and its chart beside it.", metavar="FILE")

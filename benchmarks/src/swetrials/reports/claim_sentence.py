@@ -50,6 +50,7 @@ def _score(pair: PairedDifference, a: str, b: str) -> str:
         )
     shared = counted(difference.tasks, "shared task")
     figures = f"{difference.value:+.1f} points ({_LEVEL} {_range(difference, '+.1f')}, {probability(pair.p)}, {shared})"
+    figures += "".join(f", {note}" for note in _disagreement(difference, 0, pair.p))
     match pair.verdict:
         case "better":
             return f"{a} scores higher than {b} on tasks like these: {figures}"
@@ -64,6 +65,15 @@ def _score(pair: PairedDifference, a: str, b: str) -> str:
     return f"{said}: {a} less {b} is {figures}"
 
 
+def _disagreement(estimate: Estimate, neutral: float, p: float) -> list[str]:
+    """Return what has to be said where the interval leaves out what no difference would be, and p does not, or so."""
+    if estimate.low is None or estimate.high is None:
+        return []
+    if (estimate.low > neutral or estimate.high < neutral) == (p <= 1 - LEVEL):
+        return []
+    return ["where p decides: the interval, made in another way, does not agree"]
+
+
 def _cost(cost: CostRatio, b: str) -> str:
     ratio = cost.ratio
     if ratio.value is None:
@@ -76,6 +86,7 @@ def _cost(cost: CostRatio, b: str) -> str:
     told = f"{figures} ({_range(ratio, '.2f')}, {probability(cost.p)})"
     said = f"costs {told}" if cost.p <= 1 - LEVEL else f"cannot be claimed to cost another amount: {told}"
     notes = [
+        *_disagreement(ratio, 1, cost.p),
         *(["where a cost is a lower bound"] if cost.lower_bound else []),
         *(["though the two are not worked out in the same way"] if not cost.same_basis else []),
     ]
