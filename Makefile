@@ -18,9 +18,9 @@ demo: setup ## run the quickstart dataset end to end: real agent, scripted model
 	@cd benchmarks && $(BIN)/swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/quickstart.yaml --yes
 
 example: setup ## run the worked example again, whose results are committed (reads a public repository)
-	@cd benchmarks && rm -rf $(EXAMPLE) && for dataset in quickstart hello-world; do \
+	@cd benchmarks && rm -rf $(EXAMPLE) && mkdir -p $(EXAMPLE) && touch $(EXAMPLE)/.apart && for dataset in quickstart hello-world; do \
 		$(BIN)/swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/$$dataset.yaml --yes \
-			--output-dir $(EXAMPLE) --clone-dir /tmp/swetrials-example || exit; done && touch $(EXAMPLE)/.apart
+			--output-dir $(EXAMPLE) --clone-dir /tmp/swetrials-example || exit; done
 
 test: setup ## run the whole test suite
 	@cd benchmarks && $(BIN)/pytest -n $(PYTEST_WORKERS)
