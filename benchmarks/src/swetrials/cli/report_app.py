@@ -16,7 +16,8 @@ def report(
         Path | None, typer.Option(help="Also write each chart as PNG and SVG here.", metavar="DIR")
     ] = None,
     tie_band: Annotated[
-        float | None, typer.Option(min=0, help="Points within which two scores are equal; default: from the noise.")
+        float | None,
+        typer.Option(min=0, max=100, help="Points within which two scores are equal; default: from the noise."),
     ] = None,
     example: Annotated[
         bool, typer.Option("--example", help="Report the published figures that come with the project.")
