@@ -1,5 +1,6 @@
 """``report`` as a user types it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,37 @@ def test_each_answer_of_several_scopes_says_of_which(tmp_path: Path, capsys: pyt
             write_trial(tmp_path, record, evaluation(record, rubric(20)))
     _, output, _ = told([str(tmp_path), "--out", str(tmp_path / "page.html")], capsys)
     assert [line for line in output.splitlines() if line.endswith(":")] == ["api:", "web:"]
+
+
+@pytest.mark.parametrize(
+    ("option", "place", "wrong"),
+    [
+        ("--out", "folder", "is a folder; name a file"),
+        ("--out", "file/page.html", "file is no folder"),
+        ("--charts", "file", "file is no folder"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, place: str, wrong: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    page = tmp_path / "page.html"
+    record = metrics()
+    write_trial(tmp_path / "tree", record, evaluation(record, rubric(20)))
+    code, output, errors = told([str(tmp_path / "tree"), "--out", str(page), option, str(tmp_path / place)], capsys)
+    assert (code, output, errors.count("\n")) == (2, "", 1)
+    assert errors.endswith(f"{wrong}\n")
+    assert not page.exists()
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_device_is_not_replaced_by_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    device = tmp_path / "pipe"
+    os.mkfifo(device)
+    code, _, errors = told([str(tmp_path), "--out", str(device)], capsys)
+    assert (code, errors) == (2, f"--out {device}: is a device; name a file\n")
+    assert device.is_fifo()
 
 
 def test_a_folder_without_trials_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -219,6 +219,31 @@ def test_trials_without_any_score_still_make_a_page(tmp_path: Path) -> None:
     assert "incomplete artifacts" in made.html()
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"), [(FAILED, "none completed"), (OutcomeKind.RATE_LIMITED, "for another reason")]
+)
+def test_where_nothing_can_be_judged_nobody_is_sent_to_the_judge(tmp_path: Path, kind: OutcomeKind, said: str) -> None:
+    for task in ("one", "two"):
+        write_trial(tmp_path, metrics(kind, task=task))
+    [answer] = report(tmp_path, tmp_path).parts[0].answer
+    assert said in answer
+    assert "judge" not in answer
+
+
+def test_of_many_models_the_answer_and_the_chart_name_a_few(tmp_path: Path) -> None:
+    for number in range(35):
+        for task, points in (("one", 10), ("two", 25)):
+            cost = Cost(amount_usd=1 + number, basis="metered", status="complete")
+            record = metrics(task=task, model_slug=f"model-{number}", cost=cost)
+            write_trial(tmp_path, record, evaluation(record, rubric(points)))
+    part = report(tmp_path, tmp_path).parts[0]
+    assert part.answer[1].count("model-") == 5
+    assert part.answer[1].endswith(" and 29 more.")
+    [frontier] = next(section for section in part.sections if section.name == "frontier").figures
+    assert "those on a frontier alone are named" in frontier.caption
+    assert set(re.findall(r"model-\d+", frontier.drawing.svg)) == {"model-0"}
+
+
 def test_what_repeats_say_is_told(tmp_path: Path) -> None:
     for task in ("one", "two"):
         for repeat in (1, 2):

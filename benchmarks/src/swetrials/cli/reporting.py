@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from swetrials.cli.outputs import check_folder, check_output
 from swetrials.pipeline.example import FOLDER, example_tree
 from swetrials.reports.figures import counted
 from swetrials.reports.page import report, write_report
@@ -12,14 +13,17 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
     """Write a report of a results tree and say where it is.
 
     Raises:
+        UsageError: the page or the folder of charts cannot be where it is to be; nothing was done.
         ResultsTreeError: there is no trial that can be read.
         LeaderboardError: trials of one scope cannot be set beside each other.
         ReportError: a file cannot be written.
     """
+    check_output("--out", page)
+    check_folder("--charts", charts)
     made = report(tree, page.parent, tie_band=tie_band)
     write_report(made, page, charts)
     print(f"{page}: {page.stat().st_size / 1000:,.0f} kB, {counted(len(made.drawings), 'chart')}")
-    if charts is not None:
+    if charts is not None and made.drawings:
         print(f"{charts}: each chart as PNG and SVG")
     for part in made.parts:
         if len(made.parts) > 1:

@@ -10,7 +10,7 @@ from swetrials.records.leaderboard import Leaderboard
 from swetrials.reports.charts.bars import time_chart, token_chart
 from swetrials.reports.charts.drawing import Drawing, draw
 from swetrials.reports.charts.failures import counted, failure_chart
-from swetrials.reports.charts.frontier import frontier_chart, has_a_place
+from swetrials.reports.charts.frontier import frontier_chart, has_a_place, names_all
 from swetrials.reports.charts.intervals import cost_chart, score_chart, tier_chart
 from swetrials.reports.charts.pairs import TIED, UNTOLD, pair_chart
 from swetrials.reports.charts.sizes import DESK, DESK_ROWS, PHONE, PHONE_ROWS
@@ -52,11 +52,12 @@ class BoardFigures:
         missing = (
             f" Without a score, or a cost above nothing, and so not here: {', '.join(left_out)}." if left_out else ""
         )
+        nameless = "" if names_all(self._board) else " Of so many, those on a frontier alone are named."
         return self._figure(
             "frontier",
             "Score against cost",
             "Up is better, left is cheaper. Bars are 95% intervals. The dashed line joins what nothing beats on both "
-            f"score and cost.{missing}",
+            f"score and cost.{nameless}{missing}",
             frontier_chart(self._board, DESK),
             frontier_chart(self._board, PHONE),
         )

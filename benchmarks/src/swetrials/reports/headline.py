@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 from swetrials.records.leaderboard import Leaderboard, ModelStanding
 from swetrials.reports import estimates, figures
 
+_MOST_NAMES = 5
+"""How many of those that are tied a sentence names."""
+
 
 def headline(board: Leaderboard) -> list[str]:
     """Return what these trials answer, one sentence each; a rehearsal answers nothing about models."""
@@ -12,9 +15,17 @@ def headline(board: Leaderboard) -> list[str]:
         return ["A rehearsal: the model is scripted. These figures show that the harness works and rank nothing."]
     scored = [standing for standing in board.standings if standing.score.value is not None]
     if not scored:
-        return [f"{_counted_trials(board)}, and none has a score yet: judge them with `swetrials judge`."]
+        return [f"{_counted_trials(board)}, and {_without_scores(board)}."]
     best, tied = scored[0], _tied_with(scored[0], scored[1:], board)
     return [*_of_best(best, len(scored)), *_of_ties(best, tied, len(scored)), *_of_cheapest(best, tied)]
+
+
+def _without_scores(board: Leaderboard) -> str:
+    if any(standing.completed for standing in board.standings):
+        return "none has a score yet: judge them with `swetrials judge`"
+    if any(standing.valid for standing in board.standings):
+        return "none completed: see what became of them under Failures"
+    return "each failed for another reason than model or agent: they say nothing about any model"
 
 
 def _of_best(best: ModelStanding, scored: int) -> Iterator[str]:
@@ -25,7 +36,10 @@ def _of_best(best: ModelStanding, scored: int) -> Iterator[str]:
 
 def _of_ties(best: ModelStanding, tied: Sequence[ModelStanding], scored: int) -> Iterator[str]:
     if tied:
-        names = _listed([f"{one.label} ({estimates.points(one.score.value or 0.0)})" for one in tied])
+        names = _listed(
+            [f"{one.label} ({estimates.points(one.score.value or 0.0)})" for one in tied[:_MOST_NAMES]]
+            + ([f"{len(tied) - _MOST_NAMES} more"] if len(tied) > _MOST_NAMES else [])
+        )
         yield f"These trials do not tell it apart from {names}."
     elif scored > 1:
         yield "Every other one is behind it by more than the noise of these trials."

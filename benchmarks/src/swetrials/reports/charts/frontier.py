@@ -16,6 +16,9 @@ from swetrials.reports.charts.style import BLUE, FONT_SIZE, INK, MUTED, PAPER, L
 
 _LEADER_FROM_PIXELS = 13.0
 _BAR_PIXELS = 1.5
+_MOST_NAMES = 30
+"""Points that can all be named without a name lying over another."""
+
 _MARGIN_POINTS, _MARGIN_DECADES = 2.0, 0.06
 
 _FIRST, _SECOND, _BEATEN = "on the frontier", "on that of its own cost basis only", "beaten by another"
@@ -69,6 +72,10 @@ class _Spot:
         return f"{self.standing.label} (at least)" if self.standing.cost_is_lower_bound else self.standing.label
 
     @property
+    def on_a_frontier(self) -> bool:
+        return bool(self.standing.frontier_of_hosting.on_frontier or self.standing.frontier_combined.on_frontier)
+
+    @property
     def values(self) -> dict[str, object]:
         on_own, on_combined = self.standing.frontier_of_hosting.on_frontier, self.standing.frontier_combined.on_frontier
         return {
@@ -102,6 +109,11 @@ def has_a_place(standing: ModelStanding) -> bool:
     return _spot(standing) is not None
 
 
+def names_all(board: Leaderboard) -> bool:
+    """Whether the chart names each of its points; of too many it names those on a frontier alone."""
+    return sum(map(has_a_place, board.standings)) <= _MOST_NAMES
+
+
 def frontier_chart(board: Leaderboard, size: Size) -> Layers:
     """Return the chart of a board of which at least one line :func:`has_a_place`."""
     spots = [spot for standing in board.standings if (spot := _spot(standing))]
@@ -123,7 +135,7 @@ def frontier_chart(board: Leaderboard, size: Size) -> Layers:
         _line(spots).encode(x=x, y=y),
         noise.encode(x=x, y="low_score:Q", y2="high_score:Q"),
         noise.encode(x="low_cost:Q", x2="high_cost:Q", y=y),
-        *_names(spots, frame, x, y),
+        *_names([spot for spot in spots if names_all(board) or spot.on_a_frontier], spots, frame, x, y),
         _points(models, spots, size).encode(x=x, y=y),
     ).properties(width=size.width, height=size.height)
 
@@ -167,9 +179,11 @@ def _hollow(legend: alt.Legend) -> alt.Legend:
     return plain
 
 
-def _names(spots: Sequence[_Spot], frame: _Frame, x: alt.X, y: alt.Y) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
+def _names(
+    named: Sequence[_Spot], spots: Sequence[_Spot], frame: _Frame, x: alt.X, y: alt.Y
+) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
     """Return the leaders of the names that are far from their points, a halo for the names, and the names."""
-    points = [Point(frame.x(spot.cost), frame.y(spot.score), spot.name) for spot in spots]
+    points = [Point(frame.x(spot.cost), frame.y(spot.score), spot.name) for spot in named]
     lines = [*_steps(spots, frame), *(bar for spot in spots for bar in frame.bars(spot))]
     boxes = place(points, frame.size.width, frame.size.height, FONT_SIZE, lines)
     pairs = list(zip(points, boxes, strict=True))
