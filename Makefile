@@ -2,6 +2,8 @@
 
 BIN := .venv/bin
 PYTEST_WORKERS ?= 4
+# A file's tests go to one worker, which sets up what they share once; in the order of the rooms, so that no long file comes last.
+PYTEST := $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 EXAMPLE := swe-benchmark-data/example
 
 .DEFAULT_GOAL := help
@@ -23,10 +25,10 @@ example: setup ## run the worked example again, whose results are committed (rea
 			--output-dir $(EXAMPLE) --clone-dir /tmp/swetrials-example || exit; done
 
 test: setup ## run the whole test suite
-	@cd benchmarks && $(BIN)/pytest -n $(PYTEST_WORKERS)
+	@cd benchmarks && $(PYTEST)
 
 test-quick: setup ## run the tests that start no agent and download nothing
-	@cd benchmarks && $(BIN)/pytest -n $(PYTEST_WORKERS) -m "not slow"
+	@cd benchmarks && $(PYTEST) -m "not slow"
 
 perf: setup ## measure what the parts cost that every trial pays for (minutes; wants a quiet machine)
 	@cd benchmarks && $(BIN)/python perf

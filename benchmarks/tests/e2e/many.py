@@ -19,8 +19,6 @@ from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehea
 from swetrials.wire.rehearsal.scenario import Fault
 from workspace.sources import commit_all, new_repository
 
-IDLE_SECONDS = 20
-
 FAULTS = {
     0: Fault(kind=FaultKind.STATUS_429, times=2, at_step=0),
     1: Fault(kind=FaultKind.CUT, times=1, at_step=0),
@@ -34,12 +32,17 @@ Rows = list[tuple[object, ...]]
 
 @dataclass(frozen=True)
 class Size:
-    """How many trials, and when the harness is killed: seconds after each start, one model after the other."""
+    """How many trials, how long a silent one is waited for, and when the harness is killed.
+
+    A kill is so many seconds after a start; they are dealt out to one model after the other. A run lasts at least as
+    long as the trial of a model that hangs: that is when it can be killed.
+    """
 
     models: int
     tasks: int
     repeats: int
     concurrency: int
+    idle_seconds: int
     kills: tuple[float, ...]
 
 
@@ -76,7 +79,7 @@ class Field:
         words = place.words(
             "run", "--provider", "endpoint", "--endpoint", self.servers[model].base_url, "--model", model,
             "--dataset", self.dataset, "--repeats", str(self.size.repeats), "--concurrency", str(self.size.concurrency),
-            "--idle-timeout-seconds", str(IDLE_SECONDS), "--max-retries", "1", "--skip-probe", "--resume",
+            "--idle-timeout-seconds", str(self.size.idle_seconds), "--max-retries", "1", "--skip-probe", "--resume",
         )  # fmt: skip
         with (place.root / f"{model}.log").open("ab") as log:
             return subprocess.Popen(

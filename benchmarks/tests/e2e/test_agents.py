@@ -7,7 +7,7 @@ import pytest
 
 from e2e.agents import CODEX, OMP, OPENCODE, PI, AgentUnderTest, each
 from e2e.harness import QUICKSTART, Workplace, needs_agent
-from swetrials.records.metrics import PATCH
+from swetrials.records.metrics import PATCH, Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.documents import load_dataset
 from swetrials.workspace.sandbox import bubblewrap
@@ -15,20 +15,10 @@ from swetrials.workspace.sandbox import bubblewrap
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+@pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap does not work here")
 @each(CODEX, OPENCODE, PI, OMP)
-def test_the_quickstart_ends_as_with_any_agent_and_every_witness_agrees_to_the_token(
-    tmp_path: pathlib.Path, agent: AgentUnderTest, sandbox: str
-) -> None:
-    if sandbox == "bubblewrap" and bubblewrap() is None:
-        pytest.skip("bubblewrap does not work here")
-    place = Workplace(tmp_path)
-    done = place.run(
-        "e2e", "--agent", agent.name, "--dataset", QUICKSTART, "--sandbox", sandbox, "--judge", "tests", "--yes",
-        timeout_seconds=240,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    records = place.records()
+def test_the_quickstart_ends_as_with_any_agent(tmp_path: pathlib.Path, agent: AgentUnderTest) -> None:
+    records = run_and_judge(tmp_path, agent, "--sandbox", "bubblewrap")
     assert {name: record.outcome.kind for name, record in records.items()} == {
         "word-tally": OutcomeKind.COMPLETED,
         "slugify-unicode": OutcomeKind.COMPLETED,
@@ -36,6 +26,30 @@ def test_the_quickstart_ends_as_with_any_agent_and_every_witness_agrees_to_the_t
     }
     passed = {name: r.evaluation.tests.passed for name, r in records.items() if r.evaluation and r.evaluation.tests}
     assert passed == {"word-tally": True, "slugify-unicode": False, "temperature-table": True}
+    check_witnesses(agent, records)
+
+
+@each(CODEX, OPENCODE, PI, OMP)
+def test_it_works_without_a_sandbox_too(tmp_path: pathlib.Path, agent: AgentUnderTest) -> None:
+    records = run_and_judge(tmp_path, agent, "--sandbox", "none", "--tasks", "word-tally")
+    record = records["word-tally"]
+    assert record.outcome.kind is OutcomeKind.COMPLETED
+    assert record.evaluation is not None and record.evaluation.tests is not None and record.evaluation.tests.passed
+    check_witnesses(agent, records)
+
+
+def run_and_judge(folder: pathlib.Path, agent: AgentUnderTest, *words: str) -> dict[str, Metrics]:
+    place = Workplace(folder)
+    done = place.run(
+        "e2e", "--agent", agent.name, "--dataset", QUICKSTART, "--judge", "tests", "--yes", *words,
+        timeout_seconds=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return place.records()
+
+
+def check_witnesses(agent: AgentUnderTest, records: dict[str, Metrics]) -> None:
+    """Agent, meter and server agree to the token."""
     for record in records.values():
         reported, metered, served = record.usage.reported, record.usage.metered, record.usage.served
         assert reported is not None and metered is not None and served is not None

@@ -42,7 +42,8 @@ def test_the_figures_are_what_was_served_and_tell_how_long_caches_are_kept(tmp_p
     settings = tmp_path / "settings.json"
     settings.write_text(json.dumps({"env": {"ENABLE_PROMPT_CACHING_1H": str(int(hour))}}))
     with endpoint(PRICED) as server:
-        done = place.run(*words(server, PRICED, "--settings-file", str(settings)))
+        tasks = ["--tasks", "word-tally", "--tasks", "temperature-table"]
+        done = place.run(*words(server, PRICED, "--settings-file", str(settings), *tasks))
         assert done.returncode == 0, done.stdout + done.stderr
         served = {
             task: [request.usage for request in server.requests if request.script == f"task_id: {task}"]

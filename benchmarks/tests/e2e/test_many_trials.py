@@ -7,7 +7,7 @@ import random
 import pytest
 
 from e2e.harness import Workplace, needs_agent
-from e2e.many import IDLE_SECONDS, Field, Size, expected, finished, playing, table, wait_or_kill
+from e2e.many import Field, Size, expected, finished, playing, table, wait_or_kill
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.results import trial_folders
 
@@ -15,9 +15,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), needs_agent("claude")
 
 KEY = {"SWETRIALS_API_KEY": "key-of-the-endpoint"}
 _CHANCE = random.Random(20)
-_LATEST = IDLE_SECONDS - 1.0  # a run lasts at least as long as the trial of a model that hangs
-SMALL = Size(3, 4, 1, 4, kills=tuple(_CHANCE.uniform(3, _LATEST) for _ in range(2)))
-FULL = Size(3, 10, 2, 8, kills=tuple(_CHANCE.uniform(3, _LATEST) for _ in range(5)))
+SMALL = Size(2, 4, 1, 4, idle_seconds=12, kills=tuple(_CHANCE.uniform(3, 11) for _ in range(2)))
+FULL = Size(3, 10, 2, 8, idle_seconds=20, kills=tuple(_CHANCE.uniform(3, 19) for _ in range(5)))
 ONLY_IN_FULL = pytest.mark.skipif("MANY_TRIALS" not in os.environ, reason="60 trials: set MANY_TRIALS to run them")
 
 

@@ -18,6 +18,16 @@ CLAUDE, OMP, CODEX, OPENCODE, PI = (
     pytest.param(name, marks=needs_agent(name), id=name) for name in ("claude", "omp", "codex", "opencode", "pi")
 )
 
+# What Claude Code and Codex are asked for they refuse themselves, inside of a sandbox and outside; the others have no
+# tool for it in either.
+WITHOUT_WRITING = {
+    "claude": ("bubblewrap", "none"),
+    "codex": ("bubblewrap", "none"),
+    "omp": ("none",),
+    "opencode": ("none",),
+    "pi": ("none",),
+}
+
 WRITES = """
 schema_version: "1.0"
 name: writes
@@ -40,7 +50,7 @@ def judge(place: Workplace, out: pathlib.Path, *arguments: str) -> subprocess.Co
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("agent", [CLAUDE, OMP, CODEX])
+@pytest.mark.parametrize("agent", [CLAUDE, CODEX])
 def test_of_three_repeats_the_malformed_one_fails_and_the_others_count(tmp_path: pathlib.Path, agent: str) -> None:
     place, out = Workplace(tmp_path), tmp_path / "metrics" / "judged.json"
     done = judge(place, out, "--agent", agent, "--repeats", "3", "--concurrency", "2")
@@ -70,8 +80,26 @@ def test_of_three_repeats_the_malformed_one_fails_and_the_others_count(tmp_path:
     assert "| slugify-unicode | 75 | medium | 70 | 5 | 75, 75, 80 | medium x2, high x1 | 5 | 0 |" in page.read_text()
 
 
-@pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
-@pytest.mark.parametrize("agent", [CLAUDE, OMP, CODEX, OPENCODE, PI])
+@pytest.mark.parametrize("agent", [OMP, OPENCODE, PI])
+def test_every_other_agent_judges_too(tmp_path: pathlib.Path, agent: str) -> None:
+    place, out = Workplace(tmp_path), tmp_path / "judged.json"
+    done = judge(place, out, "--agent", agent, "--tasks", "slugify-unicode", "--repeats", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = read_judged_inputs(out)
+    assert table.needs == {"slugify-unicode": Need(75, "medium")}
+    assert table.record is not None and table.record.usage.completeness == "complete"
+    [judgment] = table.record.judgments
+    assert "def " in (place.results / judgment.stream_log).read_text(encoding="utf-8"), "it has read the checkout"
+
+
+@pytest.mark.parametrize(
+    ("agent", "sandbox"),
+    [
+        pytest.param(name, sandbox, marks=needs_agent(name))
+        for name, sandboxes in WITHOUT_WRITING.items()
+        for sandbox in sandboxes
+    ],
+)
 def test_a_model_that_wants_to_write_writes_nothing(tmp_path: pathlib.Path, agent: str, sandbox: str) -> None:
     if sandbox == "bubblewrap" and bubblewrap() is None:
         pytest.skip("bubblewrap does not work here")
