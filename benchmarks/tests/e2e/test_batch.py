@@ -173,7 +173,7 @@ def test_it_goes_on_when_its_terminal_is_closed(place: Place) -> None:
 
 
 def test_a_stopped_batch_saves_what_it_has_and_goes_on_with_resume(place: Place) -> None:
-    started = place.call(place.start("--judge", "tests"))
+    started = place.call(place.start("--judge-mode", "skip"))
     assert started.returncode == 0, started.stdout + started.stderr
     again = place.call(place.start())
     assert again.returncode == 2 and "a batch is running already" in again.stderr

@@ -274,5 +274,4 @@ def test_the_state_holds_no_environment(place: Place) -> None:
 def test_the_dead_are_collected(place: Place) -> None:
     service = place.start(SLEEPS)
     os.kill(service.pid, signal.SIGKILL)
-    wait_for(lambda: not process.running(service))
-    assert not psutil.pid_exists(service.pid)
+    wait_for(lambda: not process.running(service) and not psutil.pid_exists(service.pid))

@@ -133,7 +133,7 @@ def test_the_wall_limit_does_not_need_output(tmp_path: Path) -> None:
     ran = Ran(tmp_path, ("sleep", "60"), HASTY)
     assert ran.ended.cause == "wall_limit"
     assert ran.ended.exit_code == -signal.SIGTERM
-    assert 0.5 <= ran.ended.wall_seconds < 3
+    assert 0.5 <= ran.ended.wall_seconds < 15
 
 
 def test_the_wall_limit_does_not_mind_output(tmp_path: Path) -> None:
@@ -143,12 +143,12 @@ def test_the_wall_limit_does_not_mind_output(tmp_path: Path) -> None:
 
 
 def test_silence_is_idle_and_slow_output_is_not(tmp_path: Path) -> None:
-    limits = Limits(wall_seconds=30, idle_seconds=0.5, drain_seconds=1)
-    code = "import time\nfor n in range(5): print(n, flush=True); time.sleep(0.2)\ntime.sleep(60)"
+    limits = Limits(wall_seconds=30, idle_seconds=1, drain_seconds=1)
+    code = "import time\nfor n in range(7): print(n, flush=True); time.sleep(0.2)\ntime.sleep(60)"
     ran = Ran(tmp_path, python(code), limits)
     assert ran.ended.cause == "idle_limit"
-    assert ran.output.split() == [b"0", b"1", b"2", b"3", b"4"]
-    assert 1.2 <= ran.ended.wall_seconds < 5
+    assert ran.output.split() == [b"%d" % n for n in range(7)]
+    assert 2.1 <= ran.ended.wall_seconds < 25
 
 
 def test_grace_after_the_final_word(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_the_end_of_both_outputs_is_captured(tmp_path: Path) -> None:
 def test_stop_marked_kills_what_carries_the_mark_and_nothing_else(tmp_path: Path) -> None:
     mark = f"test-{secrets.token_hex(8)}"
     marked = subprocess.Popen(
-        ["sh", "-c", "setsid sleep 60 & sleep 60"], env=os.environ | {MARK: mark}, start_new_session=True
+        ["sh", "-c", "setsid sleep 60 & sleep 60 & exec sleep 60"], env=os.environ | {MARK: mark}, start_new_session=True
     )
     other = subprocess.Popen(["sleep", "60"], env=os.environ | {MARK: f"{mark}-other"})
     try:

@@ -316,7 +316,12 @@ class _Watch:
                 await anyio.sleep(_PAUSE_SECONDS)
         with anyio.move_on_after(self._limits.drain_seconds):
             await self._output_ended.wait()
-        return len(await self._left())
+        left = await self._left()
+        if not left:
+            # It is dead already; how it ended is told a moment later, on a busy machine a longer one.
+            with anyio.move_on_after(_KILL_SECONDS):
+                await self._process.wait()
+        return len(left)
 
     async def _until_gone(self) -> None:
         while await self._left():
