@@ -20,7 +20,8 @@ from swetrials.workspace.space import attempt_space
 root, leavings = Path(sys.argv[1]), Path(sys.argv[2])
 with guarded(root, leavings), attempt_space(root, sys.argv[3]) as space:
     (leavings / "stream.jsonl").touch()
-    subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL, env={"ATTEMPT_ID": sys.argv[3]}, start_new_session=True)
+    mark = {"ATTEMPT_ID": sys.argv[3]}
+    subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL, env=mark, start_new_session=True)
     print("at work", flush=True)
     sys.stdin.readline()
 """

@@ -359,9 +359,8 @@ def test_the_end_of_both_outputs_is_captured(tmp_path: Path) -> None:
 
 def test_stop_marked_kills_what_carries_the_mark_and_nothing_else(tmp_path: Path) -> None:
     mark = f"test-{secrets.token_hex(8)}"
-    marked = subprocess.Popen(
-        ["sh", "-c", "setsid sleep 60 & sleep 60 & exec sleep 60"], env=os.environ | {MARK: mark}, start_new_session=True
-    )
+    three = ["sh", "-c", "setsid sleep 60 & sleep 60 & exec sleep 60"]
+    marked = subprocess.Popen(three, env=os.environ | {MARK: mark}, start_new_session=True)
     other = subprocess.Popen(["sleep", "60"], env=os.environ | {MARK: f"{mark}-other"})
     try:
         give_up_at = time.monotonic() + 10
