@@ -12,6 +12,15 @@ _DOLLARS = (
     ": '$' + format(datum.value, '~g')"
 )
 
+_TWO_TICKS_DECADES = 0.7
+"""Wherever it begins, so much of an axis has two ticks: from just above 2 it is 5 and 10."""
+
+
+def dollar_ends(low: float, high: float, margin_decades: float) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis: a margin beyond its figures, and never too short for two ticks."""
+    margin = max(margin_decades, (_TWO_TICKS_DECADES - log10(high / low)) / 2)
+    return low / 10**margin, high * 10**margin
+
 
 def dollar_axis(low: float, high: float) -> alt.Axis:
     """Return a logarithmic axis from ``low`` to ``high`` US dollars, with ticks at 1, 2 and 5 of each decade."""

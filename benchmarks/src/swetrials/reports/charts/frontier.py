@@ -8,7 +8,7 @@ from math import log10
 import altair as alt
 
 from swetrials.records.leaderboard import Leaderboard, ModelStanding
-from swetrials.reports.charts.axes import COST_TITLE, dollar_axis
+from swetrials.reports.charts.axes import COST_TITLE, dollar_axis, dollar_ends
 from swetrials.reports.charts.hosting import HOSTINGS, SHAPES
 from swetrials.reports.charts.labels import Box, Point, place
 from swetrials.reports.charts.sizes import Size
@@ -20,6 +20,9 @@ _MOST_NAMES = 30
 """Points that can all be named without a name lying over another."""
 
 _MARGIN_POINTS, _MARGIN_DECADES = 2.0, 0.06
+_LEAST_POINTS = 10.0
+"""From end to end of the scores' axis: a point alone is not drawn as if tenths of a point mattered."""
+
 
 _FIRST, _SECOND, _BEATEN = "on the frontier", "on that of its own cost basis only", "beaten by another"
 
@@ -141,14 +144,12 @@ def frontier_chart(board: Leaderboard, size: Size) -> Layers:
 
 
 def _frame(spots: Sequence[_Spot], size: Size) -> _Frame:
-    wide = 10**_MARGIN_DECADES
-    return _Frame(
-        size,
-        min(spot.costs[0] for spot in spots) / wide,
-        max(spot.costs[1] for spot in spots) * wide,
-        min(spot.scores[0] for spot in spots) - _MARGIN_POINTS,
-        max(spot.scores[1] for spot in spots) + _MARGIN_POINTS,
+    cheapest, dearest = dollar_ends(
+        min(spot.costs[0] for spot in spots), max(spot.costs[1] for spot in spots), _MARGIN_DECADES
     )
+    lowest, highest = min(spot.scores[0] for spot in spots), max(spot.scores[1] for spot in spots)
+    margin = max(_MARGIN_POINTS, (_LEAST_POINTS - (highest - lowest)) / 2)
+    return _Frame(size, cheapest, dearest, lowest - margin, min(highest + margin, 100 + _MARGIN_POINTS))
 
 
 def _line(spots: Sequence[_Spot]) -> alt.Chart:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from swetrials.records.leaderboard import Estimate, Leaderboard
-from swetrials.reports.charts.axes import COST_TITLE, dollar_axis, rows_axis
+from swetrials.reports.charts.axes import COST_TITLE, dollar_axis, dollar_ends, rows_axis
 from swetrials.reports.charts.hosting import HOSTINGS, SHAPES
 from swetrials.reports.charts.sizes import Size
 from swetrials.reports.charts.style import BLUE, ORANGE, PAPER, Layers, chart_of
@@ -14,7 +14,7 @@ from swetrials.reports.tiers import tiers_of
 
 _ROW_PIXELS = 21
 _TIER_WIDTH = 165
-_MARGIN_POINTS = 2.0
+_MARGIN_POINTS, _MARGIN_DECADES = 2.0, 0.045
 _BELOW_PIXELS = 5
 """How far below the other one the second figure of a row is drawn."""
 
@@ -58,7 +58,7 @@ def cost_chart(board: Leaderboard, size: Size) -> Layers:
     """Return each mean cost that is known and above nothing, cheapest first, on a logarithmic axis."""
     priced = sorted((s for s in board.standings if s.cost_usd.value), key=lambda s: s.cost_usd.value or 0.0)
     rows = list(_rows((s.label, _Kind(HOSTINGS[s.hosting], SHAPES[s.hosting]), s.cost_usd) for s in priced))
-    low, high = min(row.low or row.value for row in rows) * 0.9, max(row.high for row in rows) * 1.1
+    low, high = dollar_ends(min(row.low or row.value for row in rows), max(row.high for row in rows), _MARGIN_DECADES)
     x = alt.X(
         "value:Q",
         title=COST_TITLE,
