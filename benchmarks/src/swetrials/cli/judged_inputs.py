@@ -69,7 +69,7 @@ def render(file: Path, out_md: Path | None) -> int:
 def _page_of(file: Path) -> Path:
     """Return where the page on a file goes: beside it, or above a folder of metrics, among the other pages."""
     folder = file.absolute().parent
-    return (folder.parent if folder.name == METRICS else folder) / f"{file.stem}.md"
+    return folder.parent / f"{file.stem}.md" if folder.name == METRICS else file.with_suffix(".md")
 
 
 def _told(console: Console, record: JudgedInputs, written: tuple[Path, Path]) -> int:
