@@ -241,9 +241,9 @@ async def test_counters_are_what_the_attempt_was_served() -> None:
     assert block.counters["vllm:generation_tokens_total"] == sum(u.output or 0 for u in served)
     hits = sum(u.cache_read or 0 for u in served)
     assert block.derived["prefix_cache_hit_rate"] == hits / prompt
-    assert block.window_seconds is not None and 1.2 <= block.window_seconds < 5
+    assert block.window_seconds is not None and 1.2 <= block.window_seconds < 30
     assert block.derived["prompt_tokens_per_second"] == prompt / block.window_seconds
-    assert block.gauges["vllm:num_requests_running"].samples == block.scrapes == 3
+    assert block.gauges["vllm:num_requests_running"].samples == block.scrapes >= 3
     assert VllmPrometheus.model_validate_json(block.model_dump_json()) == block
 
 

@@ -128,7 +128,7 @@ def test_a_service_that_ignores_term_is_killed(place: Place) -> None:
     stopped = process.stop(place.folder, "svc", drain_seconds=0.5)
     assert stopped is not None
     assert stopped.how == "killed"
-    assert 0.5 <= time.monotonic() - started < 5
+    assert 0.5 <= time.monotonic() - started < 20
     assert place.alive() == []
 
 
@@ -205,7 +205,7 @@ def test_a_death_before_it_is_ready_is_told_at_once_with_the_end_of_its_log(plac
     started = time.monotonic()
     with pytest.raises(ServiceError) as caught:
         process.wait_until_ready(service, lambda: False, timeout_seconds=30)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
     first, *rest = str(caught.value).splitlines()
     assert first.startswith("svc ended after ")
     assert first.endswith(f"the end of {service.log}:")

@@ -120,7 +120,7 @@ def test_while_the_provider_throttles_no_trial_begins(yard: Yard) -> None:
 
     def too_many(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(429)
-        handler.send_header("retry-after", "1")
+        handler.send_header("retry-after", "2")
         handler.send_header("content-length", "0")
         handler.end_headers()
 
@@ -133,12 +133,12 @@ def test_while_the_provider_throttles_no_trial_begins(yard: Yard) -> None:
         server.close()
     assert len(server.asked) == 1
     [request] = (plan.trials[0].folder.path / "attempts" / "1" / "requests.jsonl").read_text().splitlines()
-    assert RequestRecord.model_validate_json(request).retry_after_seconds == 1
+    assert RequestRecord.model_validate_json(request).retry_after_seconds == 2
     assert second.run_started_at is not None
     begun = datetime.fromisoformat(second.run_started_at) - datetime.fromisoformat(first.attempts[0].started_at)
-    assert begun.total_seconds() > 1
-    assert (second.time.queue_seconds or 0) > 1
-    assert (second.time.wall_seconds or 0) < 1
+    assert begun.total_seconds() > 2
+    assert (second.time.queue_seconds or 0) > 2
+    assert (second.time.wall_seconds or 0) < 2
 
 
 def test_when_the_money_is_spent_what_runs_is_stopped_and_the_rest_left_out(yard: Yard) -> None:

@@ -87,7 +87,7 @@ def test_git_and_its_helpers_end_at_the_limit() -> None:
             environment=users_environment() | {MARK: mark},
             limit_seconds=0.3,
         )
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
     time.sleep(0.1)
     assert stop_marked(mark) == 0
 

@@ -155,7 +155,7 @@ def test_grace_after_the_final_word(tmp_path: Path) -> None:
     limits = Limits(wall_seconds=30, idle_seconds=20, grace_seconds=0.3, drain_seconds=1)
     ran = Ran(tmp_path, ("sh", "-c", "echo result; sleep 60"), limits, final_word=b"result")
     assert ran.ended.cause == "grace"
-    assert 0.3 <= ran.ended.wall_seconds < 3
+    assert 0.3 <= ran.ended.wall_seconds < 15
     assert ran.left == []
 
 
@@ -204,7 +204,7 @@ def test_nothing_is_left_of_a_program_that_ends_by_itself(tmp_path: Path, backgr
     assert (ran.ended.cause, ran.ended.exit_code, ran.ended.survivors) == ("exited", 0, 0)
     assert b"done" in ran.output
     assert ran.left == []
-    assert ran.seconds < 5
+    assert ran.seconds < 20
 
 
 def test_descendants_without_the_mark_are_stopped(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_grandchild_that_holds_the_pipe_does_not_hold_us(tmp_path: Path) -> No
         ran = Ran(tmp_path, ("sh", "-c", shell), Limits(wall_seconds=30, drain_seconds=0.3))
         assert (ran.ended.cause, ran.ended.exit_code) == ("exited", 0)
         assert ran.output == b"done\n"
-        assert ran.seconds < 5
+        assert ran.seconds < 20
     finally:
         os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
@@ -248,7 +248,7 @@ def test_what_the_consumer_raises_stops_the_program_and_is_passed_on(tmp_path: P
     with pytest.raises(OSError, match="No space left") as caught:
         anyio.run(run)
     assert caught.value.errno == errno.ENOSPC
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
     assert living(mark) == []
 
 

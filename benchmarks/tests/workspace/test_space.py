@@ -201,4 +201,4 @@ def test_many_attempts_at_a_time_do_not_meet(tmp_path: Path) -> None:
     started = time.monotonic()
     with attempt_space(tmp_path, "one") as one, attempt_space(tmp_path, "two") as two:
         assert one.root != two.root
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20

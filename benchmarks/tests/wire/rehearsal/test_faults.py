@@ -146,7 +146,7 @@ async def test_slow_is_one_token_a_second(client: Client, stream: bool) -> None:
     async with playing(scenario) as (server, http):
         started = time.monotonic()
         heard = await ask(http, client, 0, stream)
-        assert 1 <= time.monotonic() - started < 2
+        assert 1 <= time.monotonic() - started < 5
         assert (heard.text, heard.usage.output) == ("four", 1)
         assert server.served(KEY).usage == heard.usage
 
