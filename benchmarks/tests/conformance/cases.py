@@ -29,6 +29,28 @@ CASES = (
     "endless",
 )
 
+ENDINGS = {
+    "broken_sse": OutcomeKind.PROVIDER_ERROR,
+    "cut": OutcomeKind.PROVIDER_ERROR,
+    "cut_chat": OutcomeKind.PROVIDER_ERROR,
+    "empty": OutcomeKind.EMPTY_SUCCESS,
+    "err401": OutcomeKind.AUTH_FAILED,
+    "err401_chat": OutcomeKind.AUTH_FAILED,
+    "err429": OutcomeKind.RATE_LIMITED,
+    "err500": OutcomeKind.PROVIDER_ERROR,
+    "hang_mid_stream": OutcomeKind.UNFINISHED,
+    "hangterm": OutcomeKind.UNFINISHED,
+    "html": OutcomeKind.PROVIDER_ERROR,
+    "html_chat": OutcomeKind.PROVIDER_ERROR,
+    "killed": OutcomeKind.UNFINISHED,
+    "killed_while_waiting": OutcomeKind.UNFINISHED,
+    "max_tokens": OutcomeKind.OUTPUT_LIMIT,
+    "maxturns": OutcomeKind.TURN_LIMIT,
+    "output_limit_vllm": OutcomeKind.OUTPUT_LIMIT,
+    "refusal": OutcomeKind.REFUSED,
+    "refusal_chat": OutcomeKind.REFUSED,
+}
+"""How a recorded stream ends, by its name, whatever the agent."""
 
 Tokens = tuple[int | None, int | None, int | None, int | None]
 """Fresh input, cache read, cache write, output."""
@@ -69,12 +91,12 @@ class KnownLimit:
 class Battery:
     """All that one agent's reader is tried with.
 
-    ``endings`` says how recorded streams end that do not end well. ``strange_lines`` are lines that a whole stream may
-    be followed by: torn ones, ones that are no events, and events of another shape.
+    ``endings`` are recorded streams that do not end well, but each as :data:`ENDINGS` says. ``strange_lines`` are lines
+    that a whole stream may be followed by: torn ones, ones that are no events, and events of another shape.
     """
 
     cases: Mapping[str, Case | KnownLimit]
-    endings: Mapping[str, OutcomeKind]
+    endings: tuple[str, ...]
     strange_lines: tuple[bytes, ...]
 
 

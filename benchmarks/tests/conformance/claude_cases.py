@@ -64,17 +64,17 @@ CASES: dict[str, Case | KnownLimit] = {
 }  # fmt: skip
 BATTERY = Battery(
     CASES,
-    endings={
-        "err429": OutcomeKind.RATE_LIMITED,
-        "maxturns": OutcomeKind.TURN_LIMIT,
-        "hangterm": OutcomeKind.UNFINISHED,
-        "broken_sse": OutcomeKind.PROVIDER_ERROR,
-        "refusal": OutcomeKind.REFUSED,
-        "max_tokens": OutcomeKind.OUTPUT_LIMIT,
-        "output_limit_vllm": OutcomeKind.OUTPUT_LIMIT,
-        "empty": OutcomeKind.EMPTY_SUCCESS,
-        "hang_mid_stream": OutcomeKind.UNFINISHED,
-    },
+    endings=(
+        "err429",
+        "maxturns",
+        "hangterm",
+        "broken_sse",
+        "refusal",
+        "max_tokens",
+        "output_limit_vllm",
+        "empty",
+        "hang_mid_stream",
+    ),
     strange_lines=(
         b'{"type":"assistant","message":',
         b"[1,2]\n",

@@ -45,17 +45,7 @@ CASES: dict[str, Case | KnownLimit] = {
 }  # fmt: skip
 BATTERY = Battery(
     CASES,
-    endings={
-        "err429": OutcomeKind.RATE_LIMITED,
-        "err500": OutcomeKind.PROVIDER_ERROR,
-        "err401": OutcomeKind.AUTH_FAILED,
-        "html": OutcomeKind.PROVIDER_ERROR,
-        "cut": OutcomeKind.PROVIDER_ERROR,
-        "empty": OutcomeKind.EMPTY_SUCCESS,
-        "refusal": OutcomeKind.REFUSED,
-        "max_tokens": OutcomeKind.OUTPUT_LIMIT,
-        "killed": OutcomeKind.UNFINISHED,
-    },
+    endings=("err429", "err500", "err401", "html", "cut", "empty", "refusal", "max_tokens", "killed"),
     strange_lines=(
         b"not json\n",
         b'{"type":"item.completed"}\n',

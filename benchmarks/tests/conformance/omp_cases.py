@@ -44,18 +44,18 @@ CASES: dict[str, Case | KnownLimit] = {
 }  # fmt: skip
 BATTERY = Battery(
     CASES,
-    endings={
-        "err429": OutcomeKind.RATE_LIMITED,
-        "err500": OutcomeKind.PROVIDER_ERROR,
-        "err401": OutcomeKind.AUTH_FAILED,
-        "cut": OutcomeKind.PROVIDER_ERROR,
-        "cut_chat": OutcomeKind.PROVIDER_ERROR,
-        "empty": OutcomeKind.EMPTY_SUCCESS,
-        "refusal": OutcomeKind.REFUSED,
-        "refusal_chat": OutcomeKind.REFUSED,
-        "max_tokens": OutcomeKind.OUTPUT_LIMIT,
-        "killed": OutcomeKind.UNFINISHED,
-    },
+    endings=(
+        "err429",
+        "err500",
+        "err401",
+        "cut",
+        "cut_chat",
+        "empty",
+        "refusal",
+        "refusal_chat",
+        "max_tokens",
+        "killed",
+    ),
     strange_lines=(
         b'{"type":"message_end","message":',
         b"[1]\n",

@@ -32,19 +32,19 @@ CASES: dict[str, Case | KnownLimit] = {
 }  # fmt: skip
 BATTERY = Battery(
     CASES,
-    endings={
-        "err429": OutcomeKind.RATE_LIMITED,
-        "err401": OutcomeKind.AUTH_FAILED,
-        "html": OutcomeKind.PROVIDER_ERROR,
-        "cut": OutcomeKind.PROVIDER_ERROR,
-        "cut_chat": OutcomeKind.PROVIDER_ERROR,
-        "empty": OutcomeKind.EMPTY_SUCCESS,
-        "refusal": OutcomeKind.REFUSED,
-        "refusal_chat": OutcomeKind.REFUSED,
-        "max_tokens": OutcomeKind.OUTPUT_LIMIT,
-        "killed": OutcomeKind.UNFINISHED,
-        "killed_while_waiting": OutcomeKind.UNFINISHED,
-    },
+    endings=(
+        "err429",
+        "err401",
+        "html",
+        "cut",
+        "cut_chat",
+        "empty",
+        "refusal",
+        "refusal_chat",
+        "max_tokens",
+        "killed",
+        "killed_while_waiting",
+    ),
     strange_lines=(
         b'{"type":"message_end","message":',
         b"[1]\n",

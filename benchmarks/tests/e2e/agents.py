@@ -1,6 +1,6 @@
-"""The agents that the quickstart is run with, and how each ends when the model misbehaves. A new one is one entry."""
+"""The agents that the quickstart is run with, and the faults that each is tried with. A new one is one entry."""
 
-from collections.abc import Mapping
+from collections.abc import Set
 from dataclasses import dataclass
 
 import pytest
@@ -10,10 +10,30 @@ from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
 from swetrials.wire.rehearsal import FaultKind
 
+ENDINGS = {
+    FaultKind.STATUS_429: OutcomeKind.RATE_LIMITED,
+    FaultKind.STATUS_500: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.STATUS_529: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.STATUS_401: OutcomeKind.AUTH_FAILED,
+    FaultKind.HTML: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.BROKEN_SSE: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.CUT: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.HANG_BEFORE_HEADERS: OutcomeKind.IDLE,
+    FaultKind.HANG_MID_STREAM: OutcomeKind.IDLE,
+    FaultKind.EMPTY: OutcomeKind.EMPTY_SUCCESS,
+    FaultKind.REFUSAL: OutcomeKind.REFUSED,
+    FaultKind.MAX_TOKENS: OutcomeKind.OUTPUT_LIMIT,
+    FaultKind.SLOW: OutcomeKind.TIMED_OUT,
+}
+"""What each fault comes to, whatever the agent."""
+
+SILENT = frozenset({FaultKind.HANG_BEFORE_HEADERS, FaultKind.SLOW})
+"""Faults that end at a limit of the harness, with nothing for an agent to do: one agent waits them out for all."""
+
 
 @dataclass(frozen=True)
 class AgentUnderTest:
-    """One agent by its name, what its stream tells, and the endings that faults of the model come to.
+    """One agent by its name, what its stream tells, and the faults that it is not tried with.
 
     ``tells_requests``: how many responses there were. ``tells_cache_writes``: how much of the input was written to a
     cache, where the dialect does; otherwise it says 0. ``tells_as_it_goes``: what a response has used up by the time
@@ -21,11 +41,16 @@ class AgentUnderTest:
     """
 
     name: str
-    endings: Mapping[FaultKind, OutcomeKind]
+    left_out: Set[FaultKind] = SILENT
     tells_requests: bool = True
     tells_cache_writes: bool = True
     tells_as_it_goes: bool = False
     idle_seconds: int = 8
+
+    @property
+    def faults(self) -> list[FaultKind]:
+        """The faults that it is tried with."""
+        return [fault for fault in FaultKind if fault not in self.left_out]
 
     def buckets(self, usage: Usage) -> tuple[int | None, ...]:
         """Return what the agent, the meter and the server all tell."""
@@ -33,87 +58,18 @@ class AgentUnderTest:
         return usage.fresh_input, usage.cache_read, written, usage.output
 
 
-CLAUDE = AgentUnderTest(
-    "claude",
-    endings={
-        FaultKind.STATUS_429: OutcomeKind.RATE_LIMITED,
-        FaultKind.STATUS_500: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.STATUS_529: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.STATUS_401: OutcomeKind.AUTH_FAILED,
-        FaultKind.HTML: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.BROKEN_SSE: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.CUT: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.HANG_BEFORE_HEADERS: OutcomeKind.IDLE,
-        FaultKind.HANG_MID_STREAM: OutcomeKind.IDLE,
-        FaultKind.EMPTY: OutcomeKind.EMPTY_SUCCESS,
-        FaultKind.REFUSAL: OutcomeKind.REFUSED,
-        FaultKind.MAX_TOKENS: OutcomeKind.OUTPUT_LIMIT,
-        FaultKind.SLOW: OutcomeKind.TIMED_OUT,
-    },
-    tells_as_it_goes=True,
-)
-CODEX = AgentUnderTest(
-    "codex",
-    endings={
-        FaultKind.STATUS_429: OutcomeKind.RATE_LIMITED,
-        FaultKind.STATUS_500: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.STATUS_529: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.STATUS_401: OutcomeKind.AUTH_FAILED,
-        FaultKind.HTML: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.BROKEN_SSE: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.CUT: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.HANG_MID_STREAM: OutcomeKind.IDLE,
-        FaultKind.EMPTY: OutcomeKind.EMPTY_SUCCESS,
-        FaultKind.REFUSAL: OutcomeKind.REFUSED,
-        FaultKind.MAX_TOKENS: OutcomeKind.OUTPUT_LIMIT,
-    },
-    tells_requests=False,
-    tells_cache_writes=False,
-)
-# It repeats a failed request five times within a minute, and cannot be told otherwise, unless the server says when it
-# may come back, as it does with a status 429. How it ends after a status 500 or a cut response, recordings show.
+CLAUDE = AgentUnderTest("claude", left_out=frozenset(), tells_as_it_goes=True)
+CODEX = AgentUnderTest("codex", tells_requests=False, tells_cache_writes=False)
+# A failed request it repeats five times within a minute, unless the server says when it may come back, as with a status
+# 429. How it ends after the other faults that it repeats, its recordings show.
 OPENCODE = AgentUnderTest(
     "opencode",
-    endings={
-        FaultKind.STATUS_429: OutcomeKind.RATE_LIMITED,
-        FaultKind.STATUS_401: OutcomeKind.AUTH_FAILED,
-        FaultKind.HTML: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.HANG_MID_STREAM: OutcomeKind.IDLE,
-        FaultKind.EMPTY: OutcomeKind.EMPTY_SUCCESS,
-        FaultKind.REFUSAL: OutcomeKind.REFUSED,
-        FaultKind.MAX_TOKENS: OutcomeKind.OUTPUT_LIMIT,
-    },
+    left_out=SILENT | {FaultKind.STATUS_500, FaultKind.STATUS_529, FaultKind.BROKEN_SSE, FaultKind.CUT},
     idle_seconds=20,
 )
-PI = AgentUnderTest(
-    "pi",
-    endings={
-        FaultKind.STATUS_429: OutcomeKind.RATE_LIMITED,
-        FaultKind.STATUS_500: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.STATUS_401: OutcomeKind.AUTH_FAILED,
-        FaultKind.HTML: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.BROKEN_SSE: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.CUT: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.HANG_MID_STREAM: OutcomeKind.IDLE,
-        FaultKind.EMPTY: OutcomeKind.EMPTY_SUCCESS,
-        FaultKind.REFUSAL: OutcomeKind.REFUSED,
-        FaultKind.MAX_TOKENS: OutcomeKind.OUTPUT_LIMIT,
-    },
-)
-# It sends a failing request eleven times in silence: a status 429 takes it a minute. A status 500 is recorded.
-OMP = AgentUnderTest(
-    "omp",
-    endings={
-        FaultKind.STATUS_429: OutcomeKind.RATE_LIMITED,
-        FaultKind.STATUS_401: OutcomeKind.AUTH_FAILED,
-        FaultKind.BROKEN_SSE: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.CUT: OutcomeKind.PROVIDER_ERROR,
-        FaultKind.HANG_MID_STREAM: OutcomeKind.IDLE,
-        FaultKind.EMPTY: OutcomeKind.EMPTY_SUCCESS,
-        FaultKind.REFUSAL: OutcomeKind.REFUSED,
-        FaultKind.MAX_TOKENS: OutcomeKind.OUTPUT_LIMIT,
-    },
-)
+PI = AgentUnderTest("pi", left_out=SILENT | {FaultKind.STATUS_529})
+# A failing request it sends eleven times in silence, within a minute: a status 429 shows it, recordings the others.
+OMP = AgentUnderTest("omp", left_out=SILENT | {FaultKind.STATUS_500, FaultKind.STATUS_529, FaultKind.HTML})
 
 AGENTS_UNDER_TEST = (CLAUDE, CODEX, OPENCODE, PI, OMP)
 

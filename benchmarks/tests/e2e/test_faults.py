@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from agents.blames import BLAMES
-from e2e.agents import AGENTS_UNDER_TEST, CLAUDE, AgentUnderTest
+from e2e.agents import AGENTS_UNDER_TEST, CLAUDE, ENDINGS, AgentUnderTest
 from e2e.harness import QUICKSTART, Workplace, alive_with_mark, check_lower_bound, needs_agent
 from swetrials.agents import AGENTS
 from swetrials.records.outcome import Blame, OutcomeKind
@@ -19,20 +19,20 @@ LONG_SECONDS = 120
 SLOW_SECONDS = 12
 
 FAULTS = [
-    pytest.param(agent, fault, kind, marks=needs_agent(agent.name), id=f"{agent.name}-{fault}")
+    pytest.param(agent, fault, marks=needs_agent(agent.name), id=f"{agent.name}-{fault}")
     for agent in AGENTS_UNDER_TEST
-    for fault, kind in agent.endings.items()
+    for fault in agent.faults
 ]
 
 
 def test_every_agent_is_tried_and_one_with_every_fault() -> None:
     assert {agent.name for agent in AGENTS_UNDER_TEST} == set(AGENTS)
-    assert set(CLAUDE.endings) == set(FaultKind)
+    assert set(CLAUDE.faults) == set(FaultKind)
 
 
-@pytest.mark.parametrize(("agent", "fault", "kind"), FAULTS)
-def test_fault(tmp_path: pathlib.Path, agent: AgentUnderTest, fault: FaultKind, kind: OutcomeKind) -> None:
-    place = Workplace(tmp_path)
+@pytest.mark.parametrize(("agent", "fault"), FAULTS)
+def test_fault(tmp_path: pathlib.Path, agent: AgentUnderTest, fault: FaultKind) -> None:
+    place, kind = Workplace(tmp_path), ENDINGS[fault]
     wall_seconds = SLOW_SECONDS if kind is OutcomeKind.TIMED_OUT else LONG_SECONDS
     idle_seconds = agent.idle_seconds if kind is OutcomeKind.IDLE else LONG_SECONDS
     done = place.run(
