@@ -82,6 +82,12 @@ def test_a_run_has_its_means_with_both_denominators(tree: Path) -> None:
     assert ask(tree, sql) == [(fmean([80, 40]), fmean([80, 40, 0]), 1.5)]
 
 
+def test_a_run_that_nobody_has_judged_has_no_score_from_its_failures(tmp_path: Path) -> None:
+    write_trial(tmp_path, metrics(task="done"))
+    write_trial(tmp_path, metrics(OutcomeKind.TURN_LIMIT, task="failed"))
+    assert ask(tmp_path, "SELECT mean_score, mean_score_with_failures FROM runs") == [(None, None)]
+
+
 def test_runs_are_told_apart_and_a_rehearsal_comes_last(tmp_path: Path) -> None:
     for model, rehearsal in (("rehearsed", True), ("real", False)):
         record = metrics(model_slug=model, rehearsal=rehearsal)

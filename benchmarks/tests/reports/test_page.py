@@ -294,3 +294,29 @@ def test_without_any_cost_there_is_no_chart_of_costs(tmp_path: Path) -> None:
     made = report(published_tree(tmp_path, without_a_bill), tmp_path)
     assert {drawing.name for drawing in made.drawings}.isdisjoint({"frontier", "costs"})
     assert "at an unknown cost" in made.parts[0].answer[0]
+
+
+def test_what_shares_no_task_is_not_called_alike(tmp_path: Path) -> None:
+    for slug, tasks in (("here", ("one", "two")), ("there", ("three", "four"))):
+        for task in tasks:
+            record = metrics(task=task, model_slug=slug)
+            write_trial(tmp_path, record, evaluation(record, rubric(20)))
+    answer = " ".join(report(tmp_path, tmp_path).parts[0].answer)
+    assert "here scores highest" in answer
+    assert "It cannot be compared with there (80.0): too few tasks were completed by both." in answer
+    assert "do not tell it apart" not in answer
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (Cost(amount_usd=0, basis="free", status="complete"), "free of charge."),
+        (Cost(amount_usd=2, basis="metered", status="lower_bound"), "for at least $2.00 ($2.00 to $2.00) a trial."),
+        (Cost(amount_usd=2, basis="metered", status="complete"), "at $2.00 ($2.00 to $2.00) a trial."),
+    ],
+)
+def test_the_answer_says_what_a_trial_costs(tmp_path: Path, cost: Cost, said: str) -> None:
+    for task in ("one", "two"):
+        record = metrics(task=task, cost=cost)
+        write_trial(tmp_path, record, evaluation(record, rubric(20)))
+    assert report(tmp_path, tmp_path).parts[0].answer[0].endswith(said)

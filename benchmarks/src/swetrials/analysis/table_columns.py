@@ -230,7 +230,8 @@ RUN_FIGURES = {
     "completion": "count(*) FILTER (completed) / nullif(count(*) FILTER (valid), 0)",
     "scored": "count(score)",
     "mean_score": "avg(score)",
-    "mean_score_with_failures": "avg(if(completed, score, 0)) FILTER (valid)",
+    "mean_score_with_failures": "if(count(score) = 0 AND count(*) FILTER (completed) > 0, NULL, "
+    "avg(if(completed, score, 0)) FILTER (valid))",
     "tests_run": "count(tests_passed)",
     "tests_passed": "count(*) FILTER (tests_passed)",
     "cost_basis": "if(count(DISTINCT cost_basis) = 1, any_value(cost_basis), 'mixed')",

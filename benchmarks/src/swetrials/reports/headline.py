@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from swetrials.records.leaderboard import Leaderboard, ModelStanding
+from swetrials.records.leaderboard import Leaderboard, ModelStanding, Verdict
 from swetrials.reports import estimates, figures
 
 _MOST_NAMES = 5
-"""How many of those that are tied a sentence names."""
+"""How many a sentence names."""
 
 
 def headline(board: Leaderboard) -> list[str]:
@@ -16,8 +16,15 @@ def headline(board: Leaderboard) -> list[str]:
     scored = [standing for standing in board.standings if standing.score.value is not None]
     if not scored:
         return [f"{_counted_trials(board)}, and {_without_scores(board)}."]
-    best, tied = scored[0], _tied_with(scored[0], scored[1:], board)
-    return [*_of_best(best, len(scored)), *_of_ties(best, tied, len(scored)), *_of_cheapest(best, tied)]
+    best, others = scored[0], scored[1:]
+    tied, unknown = _with_verdict("tied", best, others, board), _with_verdict("unknown", best, others, board)
+    return [
+        *_of_best(best, len(scored)),
+        *_of_ties(tied),
+        *_of_unknown(unknown),
+        *_of_the_rest(len(others) - len(tied) - len(unknown), len(others)),
+        *_of_cheapest(best, tied),
+    ]
 
 
 def _without_scores(board: Leaderboard) -> str:
@@ -31,18 +38,27 @@ def _without_scores(board: Leaderboard) -> str:
 def _of_best(best: ModelStanding, scored: int) -> Iterator[str]:
     score = _with_interval(best.score.value or 0.0, estimates.interval(best.score, estimates.points), estimates.points)
     verb = "scores highest" if scored > 1 else "scores"
-    yield f"{best.label} {verb}: {score} of 100, at {_cost(best)}{_completion(best)}."
+    yield f"{best.label} {verb}: {score} of 100, {_cost(best)}{_completion(best)}."
 
 
-def _of_ties(best: ModelStanding, tied: Sequence[ModelStanding], scored: int) -> Iterator[str]:
+def _of_ties(tied: Sequence[ModelStanding]) -> Iterator[str]:
     if tied:
-        names = _listed(
-            [f"{one.label} ({estimates.points(one.score.value or 0.0)})" for one in tied[:_MOST_NAMES]]
-            + ([f"{len(tied) - _MOST_NAMES} more"] if len(tied) > _MOST_NAMES else [])
-        )
-        yield f"These trials do not tell it apart from {names}."
-    elif scored > 1:
+        yield f"These trials do not tell it apart from {_some(tied)}."
+
+
+def _of_unknown(unknown: Sequence[ModelStanding]) -> Iterator[str]:
+    if unknown:
+        yield f"It cannot be compared with {_some(unknown)}: too few tasks were completed by both."
+
+
+def _of_the_rest(behind: int, others: int) -> Iterator[str]:
+    if behind and behind == others:
         yield "Every other one is behind it by more than the noise of these trials."
+
+
+def _some(standings: Sequence[ModelStanding]) -> str:
+    names = [f"{one.label} ({estimates.points(one.score.value or 0.0)})" for one in standings[:_MOST_NAMES]]
+    return _listed(names + ([f"{len(standings) - _MOST_NAMES} more"] if len(standings) > _MOST_NAMES else []))
 
 
 def _of_cheapest(best: ModelStanding, tied: Sequence[ModelStanding]) -> Iterator[str]:
@@ -54,7 +70,7 @@ def _of_cheapest(best: ModelStanding, tied: Sequence[ModelStanding]) -> Iterator
         yield "None of those is known to cost less."
         return
     saving = _saving(best, cheapest)
-    yield f"The cheapest of them is {cheapest.label}, at {_cost(cheapest)}{saving}{_completion(cheapest)}."
+    yield f"The cheapest of them is {cheapest.label}, {_cost(cheapest)}{saving}{_completion(cheapest)}."
 
 
 def _saving(best: ModelStanding, cheapest: ModelStanding) -> str:
@@ -65,16 +81,20 @@ def _saving(best: ModelStanding, cheapest: ModelStanding) -> str:
     return f" ({1 - cheap / dear:.0%} less{roughly})"
 
 
-def _tied_with(best: ModelStanding, others: Sequence[ModelStanding], board: Leaderboard) -> list[ModelStanding]:
-    return [one for one in others if board.between(best.key, one.key).verdict in {"tied", "unknown"}]
+def _with_verdict(
+    verdict: Verdict, best: ModelStanding, others: Sequence[ModelStanding], board: Leaderboard
+) -> list[ModelStanding]:
+    return [one for one in others if board.between(best.key, one.key).verdict == verdict]
 
 
 def _cost(standing: ModelStanding) -> str:
     found = estimates.cost(standing)
     if standing.cost_usd.value is None:
-        return "an unknown cost"
-    note = f" ({found.note})" if standing.cost_usd.low is not None and standing.cost_usd.value else ""
-    return f"{found.text}{note} a trial"
+        return "at an unknown cost"
+    if not standing.cost_usd.value and not standing.cost_is_lower_bound:
+        return f"{found.text} of charge"
+    note = f" ({found.note})" if standing.cost_usd.low is not None else ""
+    return f"{'for' if standing.cost_is_lower_bound else 'at'} {found.text}{note} a trial"
 
 
 def _completion(standing: ModelStanding) -> str:
