@@ -21,15 +21,19 @@ def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def start_until_second_trial(place: Workplace) -> subprocess.Popen[str]:
-    """Start a run whose second trial hangs, and come back when that one is under way."""
+WITHOUT_THE_FIRST = ("--tasks", "slugify-unicode", "--tasks", "temperature-table")
+
+
+def start_until_it_hangs(place: Workplace, *tasks: str) -> subprocess.Popen[str]:
+    """Start a run in which the trial of ``slugify-unicode`` hangs, and come back when that one is under way."""
     scenario = place.root / "hanging.yaml"
     text = (QUICKSTART.parent / "quickstart" / "scenario.yaml").read_text()
     hanging = 'when: "task_id: slugify-unicode"'
     assert hanging in text
     scenario.write_text(text.replace(hanging, f"{hanging}\n    fault: {{kind: hang_mid_stream, at_step: 1}}"))
     process = subprocess.Popen(
-        place.words("run", "--dataset", QUICKSTART, "--scenario", scenario, "--skip-probe", "--order", "sequential"),
+        place.words("run", "--dataset", QUICKSTART, "--scenario", scenario, "--skip-probe", "--order", "sequential",
+                    *tasks),
         cwd=BENCHMARKS, env=place.environ(), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
@@ -41,7 +45,7 @@ def start_until_second_trial(place: Workplace) -> subprocess.Popen[str]:
 
 def test_killed_in_the_second_trial_and_resumed(tmp_path: pathlib.Path) -> None:
     place = Workplace(tmp_path)
-    process = start_until_second_trial(place)
+    process = start_until_it_hangs(place)
     process.kill()
     process.wait()
     left = [path.name for path in place.work.iterdir() if path.name.startswith("slugify-unicode-1-") and path.is_dir()]
@@ -73,7 +77,7 @@ def test_killed_in_the_second_trial_and_resumed(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted(tmp_path: pathlib.Path, number: signal.Signals) -> None:
     place = Workplace(tmp_path)
-    process = start_until_second_trial(place)
+    process = start_until_it_hangs(place, *WITHOUT_THE_FIRST)
     process.send_signal(number)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 130, output
@@ -89,7 +93,7 @@ def test_interrupted(tmp_path: pathlib.Path, number: signal.Signals) -> None:
 
 def test_an_agent_that_is_killed_in_mid_stream_is_counted(tmp_path: pathlib.Path) -> None:
     place = Workplace(tmp_path)
-    process = start_until_second_trial(place)
+    process = start_until_it_hangs(place, *WITHOUT_THE_FIRST)
     [attempt] = [
         path.name for path in place.work.iterdir() if path.is_dir() and path.name.startswith("slugify-unicode-1-")
     ]
