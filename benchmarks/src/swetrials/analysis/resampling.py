@@ -12,11 +12,11 @@ grows without bound, and Student's t takes its place.
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from swetrials.records.leaderboard import LEVEL, Estimate
 
@@ -90,7 +90,7 @@ def share_over_tasks(values: Values) -> Estimate:
         return Estimate()
     means = task_means(values)
     size, share = len(means), math.fsum(means) / len(means)
-    z = float(ndtri((1 + LEVEL) / 2))
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
     middle = (share + z * z / (2 * size)) / (1 + z * z / size)
     half = z / (1 + z * z / size) * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
     return Estimate(
@@ -103,6 +103,8 @@ def share_over_tasks(values: Values) -> Estimate:
 
 
 def _student(size: int) -> float:
+    from scipy.special import stdtrit  # takes as long to import as numpy, and most samples never need it
+
     return float(stdtrit(size - 1, (1 + LEVEL) / 2))
 
 
