@@ -310,10 +310,10 @@ class _Watch:
             _signal_group(self._process.pid, signal.SIGTERM)
             with anyio.move_on_after(self._limits.drain_seconds):
                 await self._until_gone()
-        with anyio.move_on_after(_KILL_SECONDS):
-            while alive := await self._left():
-                _kill(alive)
-                await anyio.sleep(_PAUSE_SECONDS)
+            with anyio.move_on_after(_KILL_SECONDS):
+                while alive := await self._left():
+                    _kill(alive)
+                    await anyio.sleep(_PAUSE_SECONDS)
         with anyio.move_on_after(self._limits.drain_seconds):
             await self._output_ended.wait()
         left = await self._left()
@@ -344,21 +344,31 @@ class _Watch:
 
 def _alive(belongs: Callable[[psutil.Process], bool]) -> set[psutil.Process]:
     """Return the living processes that belong, with all that descend from them."""
-    members: set[psutil.Process] = set()
+    processes = [process for process in psutil.process_iter() if process.pid != os.getpid()]
+    members = {process for process in processes if _is_alive_and(belongs, process)}
+    # Almost always nothing is left, and then nobody's parent needs to be looked up, which is most of the work.
+    return members | _descendants(members, processes) if members else members
+
+
+def _is_alive_and(belongs: Callable[[psutil.Process], bool], process: psutil.Process) -> bool:
+    with suppress(psutil.Error, OSError):
+        return belongs(process) and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def _descendants(members: Iterable[psutil.Process], processes: Iterable[psutil.Process]) -> set[psutil.Process]:
     children: dict[int, list[psutil.Process]] = {}
-    for process in psutil.process_iter():
+    for process in processes:
         with suppress(psutil.Error, OSError):
-            if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
-                continue
-            children.setdefault(process.ppid(), []).append(process)
-            if belongs(process):
-                members.add(process)
+            if process.status() != psutil.STATUS_ZOMBIE:
+                children.setdefault(process.ppid(), []).append(process)
+    found: set[psutil.Process] = set()
     waiting = list(members)
     while waiting:
-        born = set(children.get(waiting.pop().pid, ())) - members
-        members |= born
+        born = set(children.get(waiting.pop().pid, ())) - found
+        found |= born
         waiting.extend(born)
-    return members
+    return found
 
 
 def _carries(process: psutil.Process, mark: str) -> bool:
