@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import termios
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
+from ports import port_for_a_server
 from serving.stand_in_vllm import install
 from swetrials.records.summary import RunSummary
 from swetrials.serving import process
@@ -47,9 +47,7 @@ class Place(Workplace):
         return [SWETRIALS, "batch", *arguments]
 
     def start(self, *arguments: str, models: Sequence[str] = (FIRST, SECOND)) -> list[str]:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = port_for_a_server()
         words = self.words("batch", *models, "--dataset", QUICKSTART, "--tasks", "word-tally", "--sandbox", "none",
                            "--judge-provider", "rehearsal", "--endpoint", f"http://127.0.0.1:{port}")  # fmt: skip
         return [*words, *arguments]

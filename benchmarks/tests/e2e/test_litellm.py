@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
+from ports import port_for_a_server
 from swetrials.agents.codex_config import endpoint_config, exec_argv
 from swetrials.agents.install import find as find_agent
 from swetrials.agents.packages import PACKAGES
@@ -72,18 +72,12 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         scenario = load_document(SCENARIO, Scenario)
         model = _serve(stack, portal, scenario)
         faulty = {fault: _serve(stack, portal, scenario.with_fault(fault)) for fault in FAULTS}
-        port = _free_port()
+        port = port_for_a_server()
         stage = Stage(f"http://127.0.0.1:{port}", model, faulty)
         (root / "litellm.yaml").write_text(_config(stage))
         stack.callback(litellm.stop, root)
         litellm.start(root, PROGRAM, root / "litellm.yaml", port=port, environment={"PATH": os.environ["PATH"]})
         yield stage
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _serve(stack: ExitStack, portal: BlockingPortal, scenario: Scenario) -> RehearsalServer:
@@ -201,7 +195,11 @@ def test_a_master_key_is_asked_for_and_the_shipped_configuration_loads(tmp_path:
     secrets = {"LITELLM_MASTER_KEY": "sk-master-value-1", "MANTLE_API_KEY": "bearer-value-1"}
     try:
         service = litellm.start(
-            tmp_path / "run", PROGRAM, config, port=_free_port(), environment={"PATH": os.environ["PATH"], **secrets}
+            tmp_path / "run",
+            PROGRAM,
+            config,
+            port=port_for_a_server(),
+            environment={"PATH": os.environ["PATH"], **secrets},
         )
         url = f"{service.base_url}/v1/models"
         listed = httpx.get(url, headers={"authorization": "Bearer sk-master-value-1"}).json()["data"]

@@ -21,6 +21,9 @@ pytestmark = [pytest.mark.slow, needs_agent("claude"), pytest.mark.timeout(600)]
 
 KEY = "sk-never-to-be-written-down"
 _PROGRAM = Workplace(pathlib.Path()).words("run")[0]
+_HEARD_SECONDS = 2.5
+"""Within this the harness has heard what a machine knows: it asks every second."""
+
 _OWN = {"id", "session_id", "machine", "trajectory", "platform"}
 _CLOCK = {"planned_at", "first_token_seconds_median", "generation_tokens_per_sec", "latency_seconds"}
 
@@ -140,7 +143,8 @@ def test_a_lost_machine_loses_nothing_and_a_stopped_run_leaves_nothing(
     shared = tmp_path / "shared"
     shared.mkdir()
     run = harness.start("lost", "--concurrency", "3", "--scenario", scenario, "--shared-dir", shared)
-    until(lambda: list(machines.temporary("right").glob("work-*/*/artifacts/lld.md")))
+    until(lambda: (spaces := at_work(machines)) and all((space / "artifacts/lld.md").exists() for space in spaces))
+    time.sleep(_HEARD_SECONDS)
     machines.cluster.remove_node(right, allow_graceful=False)
     output, _ = run.communicate(timeout=240)
     assert run.returncode == 0, output
@@ -177,6 +181,10 @@ def check_interrupted(harness: Harness) -> None:
             assert {record.outcome.kind for record in records} == {OutcomeKind.INTERRUPTED}
             assert [attempt.survivors for record in records for attempt in record.attempts] == [0] * 3
         until(lambda: not machines.agents(), 30)
+
+
+def at_work(machines: Machines) -> list[pathlib.Path]:
+    return [folder.parent for folder in machines.temporary("right").glob("work-*/*/artifacts")]
 
 
 def attempts(machines: Machines) -> set[str]:

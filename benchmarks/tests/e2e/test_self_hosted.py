@@ -1,13 +1,13 @@
 """The commands of the benchmark skill for a self-hosted model, one after the other, with a stand-in for vLLM."""
 
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from e2e.harness import BENCHMARKS, QUICKSTART, Workplace, check_witness, needs_agent
+from ports import port_for_a_server
 from serving.stand_in_vllm import install
 from swetrials.records.usage import Usage
 from swetrials.store.project import HOME_VARIABLE, find_project
@@ -37,12 +37,6 @@ def place(tmp_path: Path) -> Iterator[Workplace]:
     place.command("serve", "stop")
 
 
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
 def say(place: Workplace, *words: str, code: int = 0) -> str:
     done = place.command(*words)
     assert done.returncode == code, done.stdout + done.stderr
@@ -51,7 +45,7 @@ def say(place: Workplace, *words: str, code: int = 0) -> str:
 
 
 def test_the_whole_way(place: Workplace) -> None:
-    port = free_port()
+    port = str(port_for_a_server())
     url = f"http://127.0.0.1:{port}"
     assert "swetrials serve start MODEL" in say(place, "serve", "status", code=1)
     assert "add --yes" in say(place, "serve", "start", MODEL, "--port", port, code=3)

@@ -5,7 +5,6 @@ It is 3.5 GB, so nobody has to have it: docs/path-self-hosted-vllm.md tells how 
 
 import json
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from functools import partial
@@ -16,6 +15,7 @@ import pytest
 from anyio.to_thread import run_sync
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
+from ports import port_for_a_server
 from swetrials.cli import serving
 from swetrials.providers.vllm import Vllm
 from swetrials.records.config import RunnerConfig
@@ -79,9 +79,7 @@ def endpoint(tmp_path: Path) -> Iterator[str]:
     run = root / ".tools" / "run"
     # The server's working folder is the one its state is in: the repository's name is then a folder there.
     make_model(run / "made" / "tiny")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = port_for_a_server()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(HOME_VARIABLE, str(root))
         try:

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route as Path_
 from starlette.types import ASGIApp
 
+from ports import port_for_a_server
 from serving.stand_in_vllm import SCENARIO, listening, stand_in
 from swetrials.providers.base import Check
 from swetrials.providers.vllm import RESPONSES_BREAKERS, Vllm, VllmHosting
@@ -303,8 +304,4 @@ async def test_what_fails_inside_is_passed_on_as_it_is_and_a_stop_too() -> None:
 
 @pytest.fixture
 def free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return port_for_a_server()

@@ -5,7 +5,6 @@ A small program stands in for LiteLLM here; the real one is in tests/e2e/test_li
 
 import base64
 import json
-import socket
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ports import port_for_a_server
 from swetrials.serving import bearer, litellm, litellm_install, process
 from swetrials.serving.process import HOST, Service, ServiceError
 from swetrials.store.documents import DocumentError
@@ -40,12 +40,6 @@ http.server.HTTPServer(("127.0.0.1", port), Answer).serve_forever()
 CONFIG = "model_list: []\nlitellm_settings: {api_key: os.environ/MANTLE_API_KEY}\n"
 
 
-def free_port() -> int:
-    with socket.create_server((HOST, 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class Desk:
     """A user's folder: a program, a configuration, an environment without AWS credentials."""
 
@@ -64,7 +58,7 @@ class Desk:
             self.folder,
             self.program,
             self.config,
-            port=free_port(),
+            port=port_for_a_server(),
             region="eu-west-1",
             environment={**self.environment, **environment},
         )

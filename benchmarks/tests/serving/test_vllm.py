@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from ports import port_for_a_server
 from serving.stand_in_vllm import FAILURES, install
 from swetrials.cli import serving
 from swetrials.pipeline.workbench import UsageError
@@ -191,9 +192,7 @@ class Place:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.run = root / ".tools" / "run"
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = port_for_a_server()
 
     def start(self, name: str, *, yes: bool = False, timeout_seconds: float = 30) -> int:
         return serving.start(name, host="127.0.0.1", port=self.port, yes=yes, timeout_seconds=timeout_seconds)

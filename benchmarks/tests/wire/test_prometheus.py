@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ports import port_for_a_server
 from swetrials.wire.prometheus import Histogram, ScrapeError, Snapshot, Window, derived, parse, scrape
 
 RECORDED = (Path(__file__).parents[1] / "fixtures" / "vllm-metrics.txt").read_text()
@@ -241,11 +242,7 @@ async def test_a_server_that_is_not_there(unused_tcp_port: int) -> None:
 
 @pytest.fixture
 def unused_tcp_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return port_for_a_server()
 
 
 @pytest.fixture
