@@ -6,8 +6,8 @@ from functools import reduce
 from statistics import median
 
 from swetrials.records.cost import Cost
-from swetrials.records.dataset import Complexity
-from swetrials.records.judged_inputs import TIERS, JudgedInputs, Judgment, RouterInputs, TaskInputs
+from swetrials.records.dataset import TIERS, Complexity
+from swetrials.records.judged_inputs import JudgedInputs, Judgment, RouterInputs, TaskInputs
 from swetrials.records.usage import UsageReport
 
 

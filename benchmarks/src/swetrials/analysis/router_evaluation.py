@@ -16,9 +16,8 @@ from swetrials.analysis.router_policies import chance_test, fixed_models, oracle
 from swetrials.analysis.router_routing import Ground, Needs, Routed, arm_of, entries_of, route_all
 from swetrials.analysis.router_rule import RouterRule
 from swetrials.analysis.trial_row import TrialRow
-from swetrials.records.dataset import Complexity
+from swetrials.records.dataset import TIERS, Complexity
 from swetrials.records.errors import KnownError
-from swetrials.records.judged_inputs import TIERS
 from swetrials.records.router_evaluation import (
     CurvePoint,
     EvaluatedTask,

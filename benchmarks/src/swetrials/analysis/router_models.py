@@ -11,11 +11,11 @@ from swetrials.analysis.candidates import CandidateTrials, by_candidate
 from swetrials.analysis.mixtures import refuse_mixtures
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.cost import Basis
+from swetrials.records.dataset import in_tier_order
 from swetrials.records.errors import KnownError
 from swetrials.records.router_models import RouterFrontier, RouterMeans, RouterModel, RouterModels, RouterProvenance
 from swetrials.store.files import sha256_of
 
-_TIER_ORDER = ("trivial", "low", "medium", "high")
 _DIGITS = 6  # a mean of 70.1 and 69.9 reaches a floor of 70, whatever the sum of floats comes to
 
 
@@ -98,9 +98,7 @@ def _model(trials: CandidateTrials) -> RouterModel:
         provider=trials.candidate.provider,
         hosting=trials.hosting,
         cost_basis=cast(Basis, min(bases, default="none")) if len(bases) < 2 else "mixed",
-        tiers={
-            tier: _means(CandidateTrials(trials.candidate, by_tier[tier])) for tier in sorted(by_tier, key=_tier_rank)
-        },
+        tiers={tier: _means(CandidateTrials(trials.candidate, by_tier[tier])) for tier in in_tier_order(by_tier)},
         **_means(trials).model_dump(),
     )
 
@@ -159,13 +157,9 @@ def _choose(rows: list[TrialRow], flag: str, wanted: str | None) -> list[TrialRo
     return rows if wanted is None else [row for row in rows if getattr(row, flag) == wanted]
 
 
-def _tier_rank(tier: str) -> tuple[int, str]:
-    return (_TIER_ORDER.index(tier) if tier in _TIER_ORDER else len(_TIER_ORDER)), tier
-
-
 def _tasks_by_tier(rows: Iterable[TrialRow]) -> dict[str, int]:
     counts = Counter(tier for _, tier in {(row.task, row.tier) for row in rows})
-    return {tier: counts[tier] for tier in sorted(counts, key=_tier_rank)}
+    return {tier: counts[tier] for tier in in_tier_order(counts)}
 
 
 def _digest(rows: Iterable[TrialRow]) -> str:

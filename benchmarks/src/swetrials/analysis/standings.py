@@ -3,17 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import get_args
 
 from swetrials.analysis.candidates import CandidateTrials, Figure, by_task
 from swetrials.analysis.reliability import reliability, repeat_sd
 from swetrials.analysis.resampling import Values, mean_over_tasks, share_over_tasks
 from swetrials.analysis.trial_row import TrialRow
-from swetrials.records.dataset import Complexity
+from swetrials.records.dataset import in_tier_order
 from swetrials.records.evaluation import UNITS
 from swetrials.records.leaderboard import Estimate, FrontierPlace, ModelStanding, TierStanding, UsageMeans
-
-TIERS: tuple[str, ...] = get_args(Complexity)
 
 
 def standing(one: CandidateTrials, label: str, *, of_hosting: FrontierPlace, combined: FrontierPlace) -> ModelStanding:
@@ -72,8 +69,7 @@ def _cost(one: CandidateTrials) -> Estimate:
 
 
 def _tiers(one: CandidateTrials) -> dict[str, TierStanding]:
-    found = {row.tier for row in one.rows}
-    ordered = [tier for tier in TIERS if tier in found] + sorted(found.difference(TIERS))
+    ordered = in_tier_order(row.tier for row in one.rows)
     return {tier: _tier(CandidateTrials(one.candidate, [r for r in one.rows if r.tier == tier])) for tier in ordered}
 
 

@@ -9,9 +9,9 @@ from pydantic_core import ErrorDetails
 
 from swetrials.agents.base import Skill
 from swetrials.judges.reply import ReplyError, json_object
-from swetrials.records.dataset import Task, repository_name
+from swetrials.records.dataset import TIERS, Task, repository_name
 from swetrials.records.errors import KnownError
-from swetrials.records.judged_inputs import ADJUSTMENTS, BASE_FLOORS, TIERS, RouterInputs
+from swetrials.records.judged_inputs import ADJUSTMENTS, BASE_FLOORS, RouterInputs
 from swetrials.store.files import sha256_of
 from swetrials.trials.plan import quoted
 

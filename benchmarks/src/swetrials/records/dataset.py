@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -10,6 +11,9 @@ from swetrials.records.base import PathPart, Record, RelativeFile, fault_at
 
 Complexity = Literal["trivial", "low", "medium", "high"]
 """How hard a task is, from the reader's point of view; the router calls it the tier."""
+
+TIERS: tuple[Complexity, ...] = get_args(Complexity)
+"""The easiest first."""
 
 _URL_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://")
 _SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9._/~+-]+")
@@ -19,6 +23,12 @@ _FILES_BESIDE = frozenset({"run-summary.json", "run-summary.md"})
 _SHELL_WORDS = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1"})
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def in_tier_order(tiers: Iterable[str]) -> list[str]:
+    """Return each tier once: the easiest first, those of another dataset's own naming last, by name."""
+    found = set(tiers)
+    return [*(tier for tier in TIERS if tier in found), *sorted(found.difference(TIERS))]
 
 
 def repository_address(value: str) -> str:

@@ -19,9 +19,6 @@ ADJUSTMENTS = (0, 5)
 
 LOWEST_FLOOR, HIGHEST_FLOOR = 55, 80
 
-TIERS: tuple[Complexity, ...] = ("trivial", "low", "medium", "high")
-"""The easiest first."""
-
 
 class RouterInputs(Record):
     """What one judgment says that a task needs. A floor is a score, 0 to 100, that a model has to reach."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.records.dataset import Complexity
-from swetrials.records.judged_inputs import HIGHEST_FLOOR, LOWEST_FLOOR, TIERS, JudgedInputs
+from swetrials.records.dataset import TIERS, Complexity
+from swetrials.records.judged_inputs import HIGHEST_FLOOR, LOWEST_FLOOR, JudgedInputs
 from swetrials.store.files import read_record
 from swetrials.store.problems import DocumentError, Problem
 from swetrials.store.validation import did_you_mean
