@@ -1,12 +1,12 @@
 """Who is on the frontier: nobody else is at least as good on score and cost, and better on one of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swetrials.analysis.candidates import CandidateTrials
-from swetrials.analysis.resampling import Floats, mean_over_tasks, task_counts
+from swetrials.analysis.resampling import Floats, Values, plain_mean, task_counts
 from swetrials.records.leaderboard import FrontierPlace
 
 _DECIMALS = 9  # of points and dollars: what is further right is rounding of sums, not a lead
@@ -37,8 +37,8 @@ def frontier_places(group: Sequence[CandidateTrials]) -> dict[str, FrontierPlace
     if not known:
         return places
     tasks = sorted({task for one in known for task in (*one.scores, *one.known_costs)})
-    scores = np.array([mean_over_tasks(one.scores).value for one in known], dtype=np.float64)
-    costs = np.array([mean_over_tasks(one.known_costs).value for one in known], dtype=np.float64)
+    scores = np.array([plain_mean(one.scores) for one in known], dtype=np.float64)
+    costs = np.array([plain_mean(one.known_costs) for one in known], dtype=np.float64)
     now = non_dominated(scores.round(_DECIMALS), costs.round(_DECIMALS))
     drawn = non_dominated(
         _resampled_means([one.scores for one in known], tasks),
@@ -53,7 +53,15 @@ def frontier_places(group: Sequence[CandidateTrials]) -> dict[str, FrontierPlace
     return places
 
 
-def _resampled_means(values: Sequence[Mapping[str, Sequence[float]]], tasks: Sequence[str]) -> Floats:
+def places_by_hosting(everyone: Sequence[CandidateTrials]) -> dict[str, FrontierPlace]:
+    """Return by key who is on the frontier of those whose costs are worked out as its own are."""
+    places: dict[str, FrontierPlace] = {}
+    for hosting in {one.hosting for one in everyone}:
+        places |= frontier_places([one for one in everyone if one.hosting == hosting])
+    return places
+
+
+def _resampled_means(values: Sequence[Values], tasks: Sequence[str]) -> Floats:
     """Return the mean of each candidate (column) in each resample (row); nan where it has none of the tasks drawn."""
     means = np.array([[_mean(of_one.get(task)) for of_one in values] for task in tasks])
     there = np.isfinite(means)

@@ -5,8 +5,8 @@ from itertools import combinations, pairwise
 from statistics import median
 from typing import Final
 
-from swetrials.analysis.candidates import CandidateTrials, by_candidate, labels
-from swetrials.analysis.frontier import frontier_places
+from swetrials.analysis.candidates import by_candidate, labels
+from swetrials.analysis.frontier import frontier_places, places_by_hosting
 from swetrials.analysis.leaderboard_caveats import caveats
 from swetrials.analysis.mixtures import refuse_mixtures
 from swetrials.analysis.paired import holm, paired
@@ -15,7 +15,6 @@ from swetrials.analysis.standings import standing
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.leaderboard import (
     LEVEL,
-    FrontierPlace,
     Leaderboard,
     ModelStanding,
     PairedDifference,
@@ -43,7 +42,7 @@ def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, data
     everyone = by_candidate(sorted(rows, key=lambda row: row.folder))
     named = labels([one.candidate for one in everyone])
     combined = frontier_places(everyone)
-    of_hosting = _places_of_hosting(everyone)
+    of_hosting = places_by_hosting(everyone)
     standings = sorted(
         (
             standing(one, named[key], of_hosting=of_hosting[key], combined=combined[key])
@@ -90,13 +89,6 @@ def _verdict(difference: float | None, p: float | None, tie_band: float | None) 
 def _order(one: ModelStanding) -> tuple[bool, float, bool, float, str]:
     score, cost = one.score.value, one.cost_usd.value
     return score is None, -(score or 0), cost is None, cost or 0, one.key
-
-
-def _places_of_hosting(everyone: Sequence[CandidateTrials]) -> dict[str, FrontierPlace]:
-    places: dict[str, FrontierPlace] = {}
-    for hosting in {one.hosting for one in everyone}:
-        places |= frontier_places([one for one in everyone if one.hosting == hosting])
-    return places
 
 
 def _tie_band(standings: Sequence[ModelStanding], pairs: Sequence[PairedDifference], fixed: float | None) -> TieBand:

@@ -47,6 +47,11 @@ def task_means(values: Values) -> Floats:
     return np.array([math.fsum(values[task]) / len(values[task]) for task in sorted(values)])
 
 
+def plain_mean(values: Values) -> float | None:
+    """Return the mean of the tasks' means alone, without the work of an interval; ``None``: there is nothing."""
+    return math.fsum(task_means(values)) / len(values) if values else None
+
+
 def mean_over_tasks(values: Values, low: float = -math.inf, high: float = math.inf) -> Estimate:
     """Return the mean of the tasks' means with its interval.
 

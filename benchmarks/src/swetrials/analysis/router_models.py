@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import fsum
 from typing import cast
 
 import orjson
 
 from swetrials.analysis.candidates import CandidateTrials, by_candidate
+from swetrials.analysis.frontier import frontier_places, places_by_hosting
 from swetrials.analysis.mixtures import refuse_mixtures
+from swetrials.analysis.resampling import Values, plain_mean
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.cost import Basis
 from swetrials.records.dataset import in_tier_order
@@ -117,22 +118,13 @@ def _means(trials: CandidateTrials) -> RouterMeans:
     )
 
 
-def _mean_over_tasks(values: dict[str, list[float]]) -> float | None:
-    """Return the mean over tasks of the mean over a task's repeats: the leaderboard's, without an interval."""
-    if not values:
-        return None
-    return round(fsum(fsum(repeats) / len(repeats) for repeats in values.values()) / len(values), _DIGITS)
+def _mean_over_tasks(values: Values) -> float | None:
+    mean = plain_mean(values)
+    return None if mean is None else round(mean, _DIGITS)
 
 
 def _with_frontier(models: Sequence[RouterModel], trials: Sequence[CandidateTrials]) -> tuple[RouterModel, ...]:
-    from swetrials.analysis.frontier import frontier_places  # numpy, which means alone do not need
-
-    combined = frontier_places(trials)
-    of_hosting = {
-        key: place
-        for hosting in {one.hosting for one in trials}
-        for key, place in frontier_places([one for one in trials if one.hosting == hosting]).items()
-    }
+    combined, of_hosting = frontier_places(trials), places_by_hosting(trials)
     keys = {one.candidate.model: one.candidate.key for one in trials}
     return tuple(
         model.model_copy(
