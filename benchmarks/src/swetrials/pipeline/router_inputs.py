@@ -1,13 +1,12 @@
 """Having an agent judge what a router has to be told of each task: begun, gone on with, kept after every judgment."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean
 
-import anyio
 from filelock import FileLock, Timeout
 
 from swetrials import __version__
@@ -24,8 +23,8 @@ from swetrials.records.judged_inputs import JudgedInputs, Judgment
 from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.trials.crew import Crew
 from swetrials.trials.plan import Trial
+from swetrials.trials.schedule import in_turn
 from swetrials.trials.trial import Progress
-from swetrials.workspace.places import one_of
 
 SETTLED: Mapping[str, object] = {
     "skill": SKILL,
@@ -167,20 +166,12 @@ class _Judging:
 
     async def judge_all(self, crew: Crew, viewer: Viewer) -> None:
         """Make the judgments that are missing, at most ``concurrency`` at a time, as long as the budget lasts."""
-        places = anyio.CapacityLimiter(crew.config.concurrency)
 
         async def one(trial: Trial) -> None:
-            async with places, _place_at_provider(crew):
-                await crew.backoff.over()
-                if not crew.budget.closed:
-                    await self._judge(crew, trial, viewer)
+            if not crew.budget.closed:
+                await self._judge(crew, trial, viewer)
 
-        async with anyio.create_task_group() as counting:
-            counting.start_soon(crew.budget.keep_counting)
-            async with anyio.create_task_group() as group:
-                for trial in self.missing:
-                    group.start_soon(one, trial)
-            counting.cancel_scope.cancel()
+        await in_turn(crew, self.missing, one)
 
     async def _judge(self, crew: Crew, trial: Trial, viewer: Viewer) -> None:
         def watch(tally: Tally, cost_usd: float | None) -> None:
@@ -220,11 +211,6 @@ def _told(judgment: Judgment) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _place_at_provider(crew: Crew) -> AbstractAsyncContextManager[None]:
-    limit = crew.config.provider_concurrency
-    return one_of(crew.work_root / "places" / crew.config.provider, limit) if limit else nullcontext()
 
 
 @contextmanager

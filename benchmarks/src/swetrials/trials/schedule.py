@@ -1,9 +1,10 @@
 """Many trials: as many at a time as asked for, each leaving its record whatever becomes of the others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 
@@ -16,6 +17,8 @@ from swetrials.trials.executors.local import HERE
 from swetrials.trials.standing import Standing
 from swetrials.trials.trial import Observer, leave_out, run_trial
 from swetrials.workspace.places import one_of
+
+T = TypeVar("T")
 
 
 async def run_trials(
@@ -42,25 +45,39 @@ async def run_trials(
         machines: where their attempts are made.
     """
     planned_at = datetime.now(UTC)
-    places = anyio.CapacityLimiter(crew.config.concurrency)
     records: dict[int, Metrics] = {}
 
-    async def one(index: int, standing: Standing) -> None:
+    async def one(index: int) -> None:
+        standing = standings[index]
+        if crew.budget.closed:
+            records[index] = leave_out(crew, dataset, standing.trial, planned_at, observe, keep=standing.stale)
+            return
+        with _in_place_of(standing, results):
+            records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe, machines)
+
+    await in_turn(crew, range(len(standings)), one)
+    return [records[index] for index in sorted(records)]
+
+
+async def in_turn(crew: Crew, items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
+    """Do some work on each item, at most ``concurrency`` at a time, and count the budget meanwhile.
+
+    Work begins in the order of the items, never while the provider throttles, and within ``provider_concurrency``
+    of all that share the working folder. It has to look for itself whether the budget is spent by then.
+    """
+    places = anyio.CapacityLimiter(crew.config.concurrency)
+
+    async def one(item: T) -> None:
         async with places, _place_at_provider(crew):
             await crew.backoff.over()
-            if crew.budget.closed:
-                records[index] = leave_out(crew, dataset, standing.trial, planned_at, observe, keep=standing.stale)
-                return
-            with _in_place_of(standing, results):
-                records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe, machines)
+            await work(item)
 
     async with anyio.create_task_group() as counting:
         counting.start_soon(crew.budget.keep_counting)
         async with anyio.create_task_group() as group:
-            for index, standing in enumerate(standings):
-                group.start_soon(one, index, standing)
+            for item in items:
+                group.start_soon(one, item)
         counting.cancel_scope.cancel()
-    return [records[index] for index in sorted(records)]
 
 
 def _place_at_provider(crew: Crew) -> AbstractAsyncContextManager[None]:
