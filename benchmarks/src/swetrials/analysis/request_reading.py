@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from pydantic import ConfigDict, ValidationError
 
-from swetrials.analysis.trial_reading import fault
 from swetrials.records.requests import RequestRecord
+from swetrials.store.files import first_fault
 from swetrials.store.results import TrialFolder
 
 
@@ -34,4 +34,4 @@ def read_requests(folder: TrialFolder, tell: Callable[[str], None]) -> Iterator[
             try:
                 yield int(path.parent.name), RequestPart.model_validate_json(line)
             except ValidationError as error:
-                tell(f"left out: {path}:{number}: {fault(error)}")
+                tell(f"left out: {path}:{number}: {first_fault(error)}")

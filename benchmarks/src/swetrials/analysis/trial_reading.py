@@ -14,7 +14,7 @@ from swetrials.records.base import PathPart
 from swetrials.records.cost import Basis, CostStatus
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Completeness, Usage
-from swetrials.store.files import RecordError
+from swetrials.store.files import RecordError, first_fault
 from swetrials.store.results import TrialFolder
 
 P = TypeVar("P", bound="RecordPart")
@@ -244,11 +244,4 @@ def read_part(path: Path, kind: type[P]) -> P:
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None
     except ValidationError as error:
-        raise RecordError(f"{path}: {fault(error)}") from None
-
-
-def fault(error: ValidationError) -> str:
-    """Return the first thing that is wrong with a record, with the field that it is in."""
-    first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"]) or "record"
-    return f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}"
+        raise RecordError(f"{path}: {first_fault(error)}") from None

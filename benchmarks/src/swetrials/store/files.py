@@ -79,7 +79,11 @@ def read_record(path: Path, kind: type[R]) -> R:
     except orjson.JSONDecodeError as error:
         raise RecordError(f"{path}: not JSON ({error}); move it away, and make it again") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "record"
-        problem = f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}"
-        raise RecordError(f"{path}: not a record of this kind ({problem}); move it away") from None
+        raise RecordError(f"{path}: not a record of this kind ({first_fault(error)}); move it away") from None
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return the first thing that is wrong with a record, with the field that it is in."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"]) or "record"
+    return f"{field}: {first['msg'][0].lower()}{first['msg'][1:]}"
