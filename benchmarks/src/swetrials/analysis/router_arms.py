@@ -1,10 +1,11 @@
 """One way to choose models, added up over tasks and set against one model on everything."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
+from operator import attrgetter
 from statistics import fmean
 
 import numpy as np
@@ -40,19 +41,20 @@ class Arm:
     @cached_property
     def costs(self) -> list[tuple[float, float]]:
         """Dollars of the arm and of the baseline, of each task that has both."""
-        pairs = ((o.arm.cost_usd, o.baseline.cost_usd) for o in self.outcomes)
-        return [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
+        return self._both(attrgetter("cost_usd"))
 
     @cached_property
     def scores(self) -> list[tuple[float, float]]:
         """Scores of the arm and of the baseline, of each task that has both."""
-        pairs = ((o.arm.score, o.baseline.score) for o in self.outcomes)
-        return [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
+        return self._both(attrgetter("score"))
 
     @cached_property
     def scores_failures_as_zero(self) -> list[tuple[float, float]]:
         """The same with failures as 0."""
-        pairs = ((o.arm.score_failures_as_zero, o.baseline.score_failures_as_zero) for o in self.outcomes)
+        return self._both(attrgetter("score_failures_as_zero"))
+
+    def _both(self, figure: Callable[[Measurement], float | None]) -> list[tuple[float, float]]:
+        pairs = ((figure(o.arm), figure(o.baseline)) for o in self.outcomes)
         return [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
 
     @property

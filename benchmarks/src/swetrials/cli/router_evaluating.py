@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from swetrials.analysis.router_evaluation import EvaluationRequest, evaluate
-from swetrials.cli.outputs import check_output
+from swetrials.cli.outputs import LeftOut, check_output
 from swetrials.cli.rendering import console_for_output
 from swetrials.pipeline.workbench import UsageError
 from swetrials.records.judged_inputs import BASE_FLOORS
@@ -34,7 +34,7 @@ def run(request: EvaluationRequest, out_json: Path | None, out_md: Path | None) 
         raise UsageError("--no-allow-list and --allowed-file exclude each other")
     check_output("--out-json", out_json)
     check_output("--out-md", out_md)
-    evaluation = evaluate(request, find_project().skills / SKILL, _tell)
+    evaluation = evaluate(request, find_project().skills / SKILL, LeftOut())
     if out_json is not None:
         write_record(out_json, evaluation)
     if out_md is not None:
@@ -115,7 +115,3 @@ def _show(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*map(Text, row[:-1]))
     console_for_output().print(table)
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)
