@@ -12,7 +12,7 @@ from analysis.trees import write_trial
 from pipeline.written import evaluation, metrics, rubric
 from reports.published_tree import Row, published_tree
 from swetrials.records.cost import Cost
-from swetrials.records.evaluation import TestsEvaluation
+from swetrials.records.evaluation import JudgeBlock, TestsEvaluation
 from swetrials.records.metrics import Finding, TimeSplit
 from swetrials.records.outcome import OutcomeKind
 from swetrials.reports.page import Report, ReportError, report, write_report
@@ -320,3 +320,11 @@ def test_the_answer_says_what_a_trial_costs(tmp_path: Path, cost: Cost, said: st
         record = metrics(task=task, cost=cost)
         write_trial(tmp_path, record, evaluation(record, rubric(20)))
     assert report(tmp_path, tmp_path).parts[0].answer[0].endswith(said)
+
+
+def test_the_judge_of_an_earlier_trial_in_the_folder_is_no_judge_of_this_one(tmp_path: Path) -> None:
+    for task in ("one", "two"):
+        record = metrics(task=task)
+        stale = rubric(20).model_copy(update={"judge": JudgeBlock(name="stale-judge", provider="somewhere")})
+        write_trial(tmp_path, record, evaluation(record, stale).model_copy(update={"trial_id": "of an earlier one"}))
+    assert "stale-judge" not in report(tmp_path, tmp_path).html()

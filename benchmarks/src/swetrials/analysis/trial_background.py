@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from swetrials.analysis.trial_reading import RecordPart, read_part
+from swetrials.analysis.trial_reading import IdentityPart, ImportedPart, RecordPart, ScoresPart, read_part, read_scores
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.metrics import Finding
 from swetrials.store.results import TrialFolder
@@ -32,18 +32,10 @@ class QueuePart(RecordPart):
     queue_seconds: float | None = None
 
 
-class ImportedPart(RecordPart):
-    """Of ``imported``."""
-
-    file: str
-    line: int
-    source: str | None = None
-
-
 class MetricsBackground(RecordPart):
     """Of ``metrics.json``."""
 
-    ref: str
+    trial: IdentityPart
     run_started_at: str | None = None
     run_ended_at: str | None = None
     provenance: ProvenancePart = ProvenancePart()
@@ -76,7 +68,7 @@ class RubricBackground(RecordPart):
     judge: JudgeBackground | None = None
 
 
-class EvaluationBackground(RecordPart):
+class EvaluationBackground(ScoresPart):
     """Of ``eval.json``."""
 
     rubric: RubricBackground | None = None
@@ -113,10 +105,9 @@ def read_backgrounds(tree: Path, rows: Iterable[TrialRow]) -> list[TrialBackgrou
 
 
 def _read(folder: TrialFolder, row: TrialRow) -> TrialBackground:
-    rubric = None
-    if folder.evaluation_file.exists():
-        rubric = read_part(folder.evaluation_file, EvaluationBackground).rubric
-    return TrialBackground(row, read_part(folder.metrics_file, MetricsBackground), rubric)
+    metrics = read_part(folder.metrics_file, MetricsBackground)
+    scores = read_scores(folder, metrics.trial.id, EvaluationBackground)
+    return TrialBackground(row, metrics, scores.rubric if scores else None)
 
 
 def counted_findings(backgrounds: Iterable[TrialBackground]) -> list[FindingCount]:

@@ -18,6 +18,7 @@ from swetrials.store.files import RecordError, first_fault
 from swetrials.store.results import TrialFolder
 
 P = TypeVar("P", bound="RecordPart")
+S = TypeVar("S", bound="ScoresPart")
 
 _MOST = 10**12
 Points = Annotated[float, Field(ge=0, le=100)]
@@ -154,6 +155,12 @@ class MetricsPart(RecordPart):
     imported: ImportedPart | None = None
 
 
+class ScoresPart(RecordPart):
+    """Of ``eval.json``: whose scores they are."""
+
+    trial_id: str
+
+
 class UnitPart(RecordPart):
     """Of one of ``rubric.scores``."""
 
@@ -192,10 +199,9 @@ class TestsPart(RecordPart):
     fraction: float | None = None
 
 
-class EvaluationPart(RecordPart):
+class EvaluationPart(ScoresPart):
     """Of ``eval.json``."""
 
-    trial_id: str
     rubric: RubricPart | None = None
     tests: TestsPart | None = None
 
@@ -227,10 +233,20 @@ def read_trial(folder: TrialFolder, tree: Path) -> TrialReading:
         RecordError: one of its files cannot be read.
     """
     metrics = read_part(folder.metrics_file, MetricsPart)
-    evaluation = read_part(folder.evaluation_file, EvaluationPart) if folder.evaluation_file.exists() else None
-    if evaluation and evaluation.trial_id != metrics.trial.id:
-        evaluation = None
+    evaluation = read_scores(folder, metrics.trial.id, EvaluationPart)
     return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation)
+
+
+def read_scores(folder: TrialFolder, trial_id: str, kind: type[S]) -> S | None:
+    """Read the part of ``eval.json`` that ``kind`` names; what belongs to an earlier trial in the folder is nothing.
+
+    Raises:
+        RecordError: the file cannot be read, or that part of it is of another shape.
+    """
+    if not folder.evaluation_file.exists():
+        return None
+    scores = read_part(folder.evaluation_file, kind)
+    return scores if scores.trial_id == trial_id else None
 
 
 def read_part(path: Path, kind: type[P]) -> P:
