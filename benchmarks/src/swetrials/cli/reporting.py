@@ -15,7 +15,7 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
     Raises:
         UsageError: the page or the folder of charts cannot be where it is to be; nothing was done.
         ResultsTreeError: there is no trial that can be read.
-        LeaderboardError: trials of one scope cannot be set beside each other.
+        MixtureError: trials of one scope cannot be set beside each other.
         ReportError: a file cannot be written.
     """
     check_output("--out", page)

@@ -134,7 +134,7 @@ def _judging_bench(request: JudgingRequest, project: Project) -> Bench:
     root = private_root(request.clone_root)
     box = sandbox_for("auto", project, project.dataset, request.folder, root)
     redactor = Redactor.from_environment(os.environ)
-    return Bench(Repositories(root / "mirrors"), root, redactor, box.bwrap, box.hidden, box.readable)
+    return Bench(Repositories.below(root), root, redactor, box.bwrap, box.hidden, box.readable)
 
 
 def _by_kind(folders: Sequence[TrialFolder]) -> list[tuple[bool, list[TrialFolder]]]:

@@ -18,7 +18,7 @@ from swetrials.store.documents import LoadedDataset
 from swetrials.store.results import TrialFolder
 from swetrials.trials.crew import Crew
 from swetrials.trials.driving import Going, Watch, drive
-from swetrials.trials.gathering import cost_of, keep_stderr
+from swetrials.trials.gathering import STREAM, cost_of, keep_stderr
 from swetrials.trials.plan import Trial
 from swetrials.trials.trial import environment_failure
 from swetrials.trials.verdict import decide
@@ -133,7 +133,7 @@ def _judgment(going: Going, commit: str, ended: Ended, before: Snapshot, failed:
         num_turns=remains.turns,
         usage=usage.headline,
         cost=cost_of(crew, remains, usage),
-        stream_log=str((going.folder / "stream.jsonl").relative_to(crew.config.output_dir)),
+        stream_log=str((going.folder / STREAM).relative_to(crew.config.output_dir)),
     )
 
 

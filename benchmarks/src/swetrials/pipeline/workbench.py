@@ -125,7 +125,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
         plan=plan,
         provider=provider,
         executor=EXECUTORS[config.executor],
-        repositories=Repositories(work_root / "mirrors"),
+        repositories=Repositories.below(work_root),
         work_root=work_root,
         sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output, work_root),
         redactor=Redactor.from_environment(os.environ, [key]),

@@ -75,7 +75,7 @@ def report(tree: Path, beside: Path, *, tie_band: float | None = None) -> Report
 
     Raises:
         ResultsTreeError: there is no trial that can be read.
-        LeaderboardError: trials of one scope cannot be set beside each other.
+        MixtureError: trials of one scope cannot be set beside each other.
     """
     groups = _by_board(read_rows(tree))
     names = _names(groups)

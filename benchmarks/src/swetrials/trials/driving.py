@@ -14,7 +14,7 @@ from swetrials.records.requests import RequestRecord
 from swetrials.store.stream_log import StreamLog
 from swetrials.trials.costing import attempt_cost
 from swetrials.trials.crew import Crew
-from swetrials.trials.gathering import STDERR, Remains
+from swetrials.trials.gathering import STDERR, STREAM, Remains
 from swetrials.trials.launching import Way, command_for, job_for, open_way, write_files
 from swetrials.trials.plan import Trial
 from swetrials.trials.witnesses import usage_block
@@ -122,7 +122,7 @@ async def _drive(going: Going, watch: Watch) -> Ended:
         write_files(launch)
         reader = crew.agent.reader()
         limits = Limits(crew.config.timeout_seconds, crew.config.idle_timeout_seconds, grace_seconds=_GRACE_SECONDS)
-        with StreamLog(going.folder / "stream.jsonl", crew.redactor) as log:
+        with StreamLog(going.folder / STREAM, crew.redactor) as log:
 
             def on_output(data: bytes) -> bool:
                 try:

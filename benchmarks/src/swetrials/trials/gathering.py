@@ -26,6 +26,9 @@ from swetrials.workspace.patch import make_patch
 from swetrials.workspace.processes import Ended
 from swetrials.workspace.space import Space
 
+STREAM = "stream.jsonl"
+"""What an agent's output is kept in, in the logs' folder."""
+
 STDERR = "stderr.log"
 """What an agent's standard error is kept in, in its space and in the logs' folder."""
 
@@ -120,7 +123,7 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
         session_id=tally.session_id,
         result_subtype=end.subtype if end else None,
         api_error_status=end.api_error_status if end else None,
-        stream_log=f"attempts/{order.number}/stream.jsonl",
+        stream_log=f"attempts/{order.number}/{STREAM}",
         trajectory=f"attempts/{order.number}/{TRAJECTORY}",
         vllm_prometheus=remains.telemetry,
         findings=tuple(findings),

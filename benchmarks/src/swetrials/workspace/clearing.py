@@ -9,14 +9,10 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from swetrials.workspace.processes import stop_marked
-from swetrials.workspace.space import KEPT, LOCK, remove_tree
-
-MIRRORS = "mirrors"
-"""Folder of the mirror cache, below the working folder."""
+from swetrials.workspace.repositories import MIRRORS
+from swetrials.workspace.space import KEPT, LOCK, PARTS, remove_tree
 
 Kind = Literal["mirror", "attempt"]
-
-_PARTS = ("checkout", "home", "artifacts", "tmp")
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ def _attempts(root: Path) -> Iterator[Path]:
     """Return what looks like an attempt's folder, or has its lock beside it."""
     folders = (path for path in root.iterdir() if path.is_dir() and not path.is_symlink() and path.name != MIRRORS)
     for folder in folders:
-        if _lock_of(folder).is_file() or all((folder / part).is_dir() for part in _PARTS):
+        if _lock_of(folder).is_file() or all((folder / part).is_dir() for part in PARTS):
             yield folder
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from filelock import FileLock
 
@@ -20,6 +21,9 @@ from swetrials.workspace.git import (
     users_environment,
 )
 from swetrials.workspace.processes import MARK, stop_marked
+
+MIRRORS = "mirrors"
+"""The cache's folder in a working folder."""
 
 BRANCH = "main"
 """The one branch of every checkout."""
@@ -49,6 +53,11 @@ class Repositories:
         """Use the cache below ``root``, which is made when it is first needed."""
         self._root = root.absolute()
         self._resolved: dict[tuple[str, str], str] = {}
+
+    @classmethod
+    def below(cls, work_root: Path) -> Self:
+        """Return the cache of a working folder."""
+        return cls(work_root / MIRRORS)
 
     def resolve(self, repo: str, ref: str) -> str:
         """Return the full id of the commit that a tag, a branch or a commit id stands for.

@@ -21,6 +21,9 @@ from swetrials.workspace.processes import stop_marked
 LOCK = ".lock"
 """Suffix of the file beside an attempt's folder that is locked while the attempt is under way."""
 
+PARTS = ("checkout", "home", "artifacts", "tmp")
+"""The folders in an attempt's folder, in the order of :class:`Space`."""
+
 KEPT = ".kept"
 """Suffix of the file that says that the folder is to be kept."""
 
@@ -62,7 +65,7 @@ class Space:
             ValueError: the id cannot name a folder.
         """
         folder = root / safe_path_part(attempt_id)
-        return cls(folder, folder / "checkout", folder / "home", folder / "artifacts", folder / "tmp")
+        return cls(folder, *(folder / part for part in PARTS))
 
 
 def private_root(configured: Path | None) -> Path:
@@ -115,8 +118,8 @@ def attempt_space(root: Path, attempt_id: str, *, keep: bool = False) -> Iterato
             raise SpaceError(f"{folder} is there already; every attempt needs an id of its own")
         try:
             folder.mkdir(mode=0o700)
-            for part in (space.checkout, space.home, space.artifacts, space.temporary):
-                part.mkdir(mode=0o700)
+            for part in PARTS:
+                (folder / part).mkdir(mode=0o700)
             if keep:
                 # Beside the folder, where the agent cannot write.
                 lock.with_suffix(KEPT).touch()

@@ -171,7 +171,7 @@ class Outpost:
             OSError: a folder cannot be made.
         """
         self._work_root = private_root(Path(clone_dir) if clone_dir else None)
-        self._repositories = Repositories(self._work_root / "mirrors")
+        self._repositories = Repositories.below(self._work_root)
         self._outbox = (Path(shared_dir) if shared_dir else self._work_root / OUTBOXES) / attempt_id
         self._trial = self._outbox / TRIAL
         self._trial.mkdir(parents=True)
