@@ -1,19 +1,19 @@
 """What the meter costs: the same requests with and without it, and a long response through it.
 
-Endpoint, meter and agent each run in a process of their own. Runs without and with the meter take turns.
+Endpoint, meter and agent each run in a process of their own. Runs without and with the meter take turns. The reference
+is a pipe: a process that stands where the meter stands and passes bytes on without a look at them.
 """
 
 import asyncio
 import json
 import os
-import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 import httpx
 from figures import Figure, difference, percentage
@@ -34,7 +34,11 @@ ROUNDS = 5
 TURNS = 199
 """Of one run of the agent; the last request makes it 200."""
 
-AGENT_ROUNDS = 6
+SECONDS_PER_TOKEN = 1 / 500
+"""The pace of the runs that have a limit: several times that of large hosted models."""
+
+PACED_ROUNDS = 1
+AGENT_ROUNDS = 3
 LONG_BYTES = 100_000_000
 MOST_ADDED_MS = 5.0
 MOST_ADDED_PERCENT = 2.0
@@ -45,13 +49,7 @@ STEP = {
     "say": "I look at the code around the change before I go on, and I say in a few words what I see there. " * 4,
     "shell": "cat code.py",
 }
-SCENARIO = Scenario.model_validate(
-    {
-        "schema_version": "1.0",
-        "name": "meter",
-        "scripts": [{"when": "task_id: meter", "steps": [STEP] * TURNS + [{"say": "Done."}]}],
-    }
-)
+SCRIPT = {"when": "task_id: meter", "steps": [STEP] * TURNS + [{"say": "Done."}]}
 BODY = {
     "model": "m",
     "max_tokens": 1000,
@@ -66,32 +64,44 @@ Tell = Callable[[str], None]
 
 def measure() -> list[Figure]:
     """Return the figures of the meter."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running(serve_rehearsal) as (endpoint, model),
-        running(serve_meter, endpoint, f"{folder}/requests.jsonl") as (through, meter),
-    ):
-        figures = [
-            *bare_requests(endpoint, through, meter),
-            *agent_runs(endpoint, through, lambda: processor_seconds(model) + processor_seconds(meter)),
-        ]
+    with tempfile.TemporaryDirectory() as folder:
+        with (
+            running(serve_rehearsal, 0.0) as (endpoint, _),
+            running(serve_pipe, endpoint) as (piped, pipe),
+            running(serve_meter, endpoint, f"{folder}/at-once.jsonl") as (through, meter),
+        ):
+            figures = [
+                *bare_requests("a pipe", endpoint, piped, pipe, limit=None),
+                *bare_requests("the meter", endpoint, through, meter, MOST_ADDED_MS),
+                *agent_runs("at once", AGENT_ROUNDS, endpoint, {"a pipe": piped, "the meter": through}, limit=None),
+            ]
+        with (
+            running(serve_rehearsal, SECONDS_PER_TOKEN) as (endpoint, _),
+            running(serve_meter, endpoint, f"{folder}/paced.jsonl") as (through, _),
+        ):
+            pace = f"{1 / SECONDS_PER_TOKEN:g} tokens/s"
+            figures += agent_runs(pace, PACED_ROUNDS, endpoint, {"the meter": through}, MOST_ADDED_PERCENT)
     return [*figures, *long_response()]
 
 
-def bare_requests(endpoint: str, through: str, process: Any) -> Iterator[Figure]:  # noqa: ANN401  psutil's own
+def bare_requests(
+    what: str,
+    endpoint: str,
+    through: str,
+    process: Any,  # noqa: ANN401  psutil's own
+    limit: float | None,
+) -> Iterator[Figure]:
     """Measure single requests of a client that does nothing else."""
-    without, with_it = list[list[float]](), list[list[float]]()
+    without, with_it = list[float](), list[float]()
     ask(endpoint, 20)
     ask(through, 20)
     before = processor_seconds(process)
     for _ in range(ROUNDS):
-        without.append(ask(endpoint, REQUESTS))
-        with_it.append(ask(through, REQUESTS))
+        without += ask(endpoint, REQUESTS)
+        with_it += ask(through, REQUESTS)
     used = (processor_seconds(process) - before) / (ROUNDS * REQUESTS)
-    yield difference("one request, bare client", "ms", [*chain(*without)], [*chain(*with_it)], MOST_ADDED_MS)
-    seconds = [[sum(milliseconds) / 1000 for milliseconds in rounds] for rounds in (without, with_it)]
-    yield percentage(f"{REQUESTS} requests, bare client", "s", seconds[0], seconds[1], limit=None)
-    yield Figure("processor time a request", "ms", None, used * 1000, used * 1000, "ms")
+    yield difference(f"one request, bare client: {what}", "ms", without, with_it, limit)
+    yield Figure(f"... processor time of {what}", "ms", None, used * 1000, used * 1000, "ms")
 
 
 def ask(base_url: str, times: int) -> list[float]:
@@ -106,32 +116,19 @@ def ask(base_url: str, times: int) -> list[float]:
     return took
 
 
-def agent_runs(endpoint: str, through: str, servers_used: Callable[[], float]) -> Iterator[Figure]:
-    """Measure runs of the real Claude Code, each of ``TURNS`` turns without any thinking time."""
+def agent_runs(pace: str, rounds: int, endpoint: str, ways: Mapping[str, str], limit: float | None) -> Iterator[Figure]:
+    """Measure runs of the real Claude Code, each of ``TURNS`` turns: straight to the endpoint, and each other way."""
     installed = find(PACKAGES["claude"], find_project().tools)
     if installed is None:
         raise SystemExit("Claude Code is not installed: make setup")
-
-    def run(url: str) -> tuple[float, float]:
-        used = servers_used() + _children_used()
-        wall = drive(installed.binary, url)
-        return wall, servers_used() + _children_used() - used
-
-    run(endpoint)
-    without, with_it = list[tuple[float, float]](), list[tuple[float, float]]()
-    for number in range(AGENT_ROUNDS):
-        # The order changes, so that whatever drifts on the machine is in both.
-        for url, runs in [(endpoint, without), (through, with_it)][:: 1 if number % 2 else -1]:
-            runs.append(run(url))
-    what = f"Claude Code, {TURNS + 1} requests"
-    (walls, used), (walls_with_it, used_with_it) = zip(*without, strict=True), zip(*with_it, strict=True)
-    yield percentage(what, "s", walls, walls_with_it, MOST_ADDED_PERCENT)
-    yield percentage(f"processor time of all, {what}", "s", used, used_with_it, limit=None)
-
-
-def _children_used() -> float:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return children.ru_utime + children.ru_stime
+    drive(installed.binary, endpoint)
+    walls: dict[str, list[float]] = {url: [] for url in (endpoint, *ways.values())}
+    for _ in range(rounds):
+        # There and back, so that whatever drifts on the machine is in all of them.
+        for url in (*walls, *reversed(walls)):
+            walls[url].append(drive(installed.binary, url))
+    for what, url in ways.items():
+        yield percentage(f"Claude Code, {TURNS + 1} requests, {pace}: {what}", "s", walls[endpoint], walls[url], limit)
 
 
 def drive(binary: Path, base_url: str) -> float:
@@ -189,11 +186,44 @@ def read_all(base_url: str, at_most: int | None = None) -> float:
     return time.perf_counter() - started
 
 
-async def serve_rehearsal(tell: Tell) -> None:
-    """Serve the scenario."""
-    async with rehearse(SCENARIO) as server:
+async def serve_rehearsal(tell: Tell, seconds_per_token: float) -> None:
+    """Serve the script at a pace."""
+    scenario = {"schema_version": "1.0", "name": "meter", "scripts": [SCRIPT], "seconds_per_token": seconds_per_token}
+    async with rehearse(Scenario.model_validate(scenario)) as server:
         tell(server.base_url)
         await asyncio.Event().wait()
+
+
+async def serve_pipe(tell: Tell, endpoint: str) -> None:
+    """Pass bytes on to an endpoint, and back."""
+    there, loop = urlsplit(endpoint), asyncio.get_running_loop()
+
+    class End(asyncio.Protocol):
+        def __init__(self, other: "End | None" = None) -> None:
+            self.other, self.early = other, list[bytes]()
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            self.transport = cast(asyncio.Transport, transport)
+            if self.other is None:
+                self.connecting = loop.create_task(self.connect())
+
+        async def connect(self) -> None:
+            _, self.other = await loop.create_connection(lambda: End(self), there.hostname, there.port)
+            self.other.transport.writelines(self.early)
+
+        def data_received(self, data: bytes) -> None:
+            if self.other is None:
+                self.early.append(data)
+            else:
+                self.other.transport.write(data)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            if self.other is not None:
+                self.other.transport.close()
+
+    server = await loop.create_server(End, "127.0.0.1", 0)
+    tell(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    await server.serve_forever()
 
 
 async def serve_meter(tell: Tell, endpoint: str, log: str) -> None:

@@ -20,6 +20,7 @@ def running(serve: Serve, *arguments: Any) -> Iterator[tuple[str, psutil.Process
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there, serve, *arguments), daemon=True)
     process.start()
+    there.close()  # Else nobody would notice that a server has died before it told its URL.
     try:
         yield here.recv(), psutil.Process(process.pid)
     finally:

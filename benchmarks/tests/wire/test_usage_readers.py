@@ -243,6 +243,16 @@ def test_cumulative_counts_replace_earlier_ones(reported: Json, expected: tuple[
     assert (usage.fresh_input, usage.cache_read, usage.cache_write, usage.output) == expected
 
 
+@pytest.mark.parametrize("name", ["content_block_delta", "message", "", None])
+def test_an_event_counts_whatever_its_name_unless_events_of_that_name_never_tell_anything(name: str | None) -> None:
+    reader = reader_for("anthropic", "/v1/messages", sse.MEDIA_TYPE)
+    assert reader is not None
+    reader.feed(sse.frame(START, name) + sse.frame(DELTA) + sse.frame(STOP))
+    told_at_start = reader.told.model == "claude-x"
+    assert told_at_start == (name != "content_block_delta")
+    assert (reader.told.stop_reason, reader.told.final) == ("end_turn", True)
+
+
 def test_a_prompt_that_is_told_at_the_end_only_is_read_there() -> None:
     start: Json = {"type": "message_start", "message": {"usage": {"input_tokens": 0, "output_tokens": 0}}}
     delta: Json = {**DELTA, "usage": {"input_tokens": 7, "cache_read_input_tokens": 0, "output_tokens": 3}}

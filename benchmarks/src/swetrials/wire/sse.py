@@ -29,7 +29,10 @@ class Events:
     Lines end in LF or CRLF, which is what services send; the standard's lone CR is not a line's end here.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, silent: frozenset[bytes] = frozenset()) -> None:
+        """Take the names of the events that are passed over."""
+        self._silent = silent
+        self._is_silent = False
         self._line = bytearray()
         self._data = bytearray()
         self._too_long = False
@@ -52,8 +55,10 @@ class Events:
             if self._data and not self._too_long:
                 yield bytes(self._data)
             self._data.clear()
-            self._too_long = False
-        elif line.startswith(b"data:"):
+            self._too_long = self._is_silent = False
+        elif line.startswith(b"event:"):
+            self._is_silent = line[6:].strip() in self._silent
+        elif line.startswith(b"data:") and not self._is_silent:
             if self._data:
                 self._data += b"\n"
             self._data += line[5:].removeprefix(b" ")

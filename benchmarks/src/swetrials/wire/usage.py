@@ -30,6 +30,8 @@ class Interpreter(Protocol):
     """Understands the responses of one dialect; what it does not know it passes over."""
 
     told: Told
+    silent: frozenset[bytes]
+    """The names of server-sent events that tell nothing of this; most of a stream is made of them."""
 
     def event(self, event: JsonObject) -> None:
         """Take in one event of a streamed response."""

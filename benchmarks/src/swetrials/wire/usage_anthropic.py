@@ -15,6 +15,8 @@ _OUTPUT = ("output", "reasoning")
 class AnthropicMessages:
     """Reads message objects and the events of their streams."""
 
+    silent = frozenset({b"content_block_start", b"content_block_delta", b"content_block_stop", b"ping"})
+
     def __init__(self) -> None:
         self.told = Told()
 

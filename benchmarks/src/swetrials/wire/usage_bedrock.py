@@ -31,6 +31,8 @@ def event_of(frame: Frame) -> JsonObject:
 class Converse:
     """Reads Converse's responses and the events of ConverseStream."""
 
+    silent: frozenset[bytes] = frozenset()
+
     def __init__(self) -> None:
         self.told = Told()
 

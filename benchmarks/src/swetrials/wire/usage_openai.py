@@ -14,6 +14,8 @@ _LAST_EVENTS = {"response.completed", "response.incomplete", "response.failed"}
 class OpenAIChat:
     """Reads chat.completion objects and their chunks."""
 
+    silent: frozenset[bytes] = frozenset()
+
     def __init__(self) -> None:
         self.told = Told()
 
@@ -36,6 +38,16 @@ class OpenAIChat:
 
 class OpenAIResponses:
     """Reads response objects and the events of their streams."""
+
+    silent = frozenset(
+        {
+            b"response.output_item.added",
+            b"response.output_item.done",
+            b"response.output_text.delta",
+            b"response.function_call_arguments.delta",
+            b"response.reasoning_summary_text.delta",
+        }
+    )
 
     def __init__(self) -> None:
         self.told = Told()

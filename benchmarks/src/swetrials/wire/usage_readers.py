@@ -89,7 +89,7 @@ class SseReader:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
-        self._events = sse.Events()
+        self._events = sse.Events(interpreter.silent)
 
     @property
     def told(self) -> Told:
@@ -180,17 +180,20 @@ class BoundedBody:
     """A body that is kept until it is whole, unless it is too long for that."""
 
     def __init__(self) -> None:
-        self._data = bytearray()
-        self._too_long = False
+        self._pieces: list[bytes] = []
+        self._bytes = 0
 
     def add(self, data: bytes) -> None:
         """Take in the next bytes."""
-        self._too_long = self._too_long or len(self._data) + len(data) > LONGEST_BODY_BYTES
-        if self._too_long:
-            self._data.clear()
-        else:
-            self._data += data
+        self._bytes += len(data)
+        self._pieces.append(data)
+        if self._bytes > LONGEST_BODY_BYTES:
+            self._pieces.clear()
+
+    def whole(self) -> bytes:
+        """Return the body; nothing where it is too long."""
+        return b"".join(self._pieces)
 
     def json(self) -> JsonObject:
         """Return the object that the body is; an empty one where it is none, or too long."""
-        return parse(self._data)
+        return parse(self.whole())

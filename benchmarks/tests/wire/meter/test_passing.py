@@ -5,12 +5,14 @@ import gzip
 import itertools
 import zlib
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
+from swetrials.wire.meter import Meter
 from swetrials.wire.sse import frame
 from wire.meter.raw import MESSAGES, Request, chunk, head, metering, raw_server, route_to, until
 
@@ -22,6 +24,18 @@ DELTA = frame({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "u
 STOP = frame({"type": "message_stop"})
 SSE = "Content-Type: text/event-stream"
 CHUNKED = "Transfer-Encoding: chunked"
+
+
+@asynccontextmanager
+async def dialogue(meter: Meter) -> AsyncIterator[tuple[str, asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to the meter, and the path that its door has."""
+    address = urlsplit(meter.route.base_url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    try:
+        async with asyncio.timeout(5):
+            yield address.path, reader, writer
+    finally:
+        writer.close()
 
 
 async def ok(request: Request) -> None:
@@ -170,12 +184,13 @@ async def test_informational_responses_pass(tmp_path: Path) -> None:
         await request.send(head(status="100 Continue"), head("Link: </x>", status="103 Early Hints"))
         await request.reply(b"done")
 
-    async with raw_server(answer) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, _):
-        address = urlsplit(meter.route.base_url)
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
-        writer.write(f"GET {address.path}/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    async with (
+        raw_server(answer) as raw,
+        metering(route_to(raw.base_url), tmp_path) as (meter, _),
+        dialogue(meter) as (door, reader, writer),
+    ):
+        writer.write(f"GET {door}/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         heard = await reader.readuntil(b"done")
-        writer.close()
     statuses = [line.split()[1] for line in heard.decode().split("\r\n") if line.startswith("HTTP/")]
     assert statuses == ["100", "103", "200"]
     assert b"link: </x>" in heard.lower()
@@ -204,6 +219,17 @@ async def test_a_body_without_a_length_ends_with_the_connection(tmp_path: Path) 
             assert (await http.post(MESSAGES, content=b"{}")).content == START + DELTA + STOP
         assert [record.complete for record in meter.requests()] == [True, True]
         assert raw.connections == 2
+
+
+async def test_chunks_count_where_a_length_is_stated_beside_them(tmp_path: Path) -> None:
+    async def answer(request: Request) -> None:
+        await request.send(head(SSE, CHUNKED, "Content-Length: 7"), chunk(START), chunk(DELTA + STOP), chunk(b""))
+
+    async with raw_server(answer) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, http):
+        for _ in range(2):
+            response = await http.post(MESSAGES, content=b"{}")
+            assert (response.content, response.headers.get("content-length")) == (START + DELTA + STOP, None)
+        assert [record.complete for record in meter.requests()] == [True, True]
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 9999", CHUNKED])
@@ -269,12 +295,86 @@ async def test_what_came_before_a_broken_chunk_passes_and_is_counted(tmp_path: P
 
 async def test_a_request_that_is_no_http_is_turned_down(tmp_path: Path) -> None:
     async with raw_server(ok) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, _):
-        address = urlsplit(meter.route.base_url)
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
-        writer.write(b"nonsense\r\n\r\n")
-        assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
-        writer.close()
+        async with dialogue(meter) as (_, reader, writer):
+            writer.write(b"nonsense\r\n\r\n")
+            assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
         assert meter.requests() == []
+
+
+async def test_a_change_of_the_protocol_is_turned_down(tmp_path: Path) -> None:
+    async with raw_server(ok) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, _):
+        async with dialogue(meter) as (door, reader, writer):
+            writer.write(f"GET {door}/x HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n".encode())
+            assert (await reader.read()).startswith(b"HTTP/1.1 501 ")
+        assert raw.requests == []
+
+
+@pytest.mark.parametrize("cut_every", [1, 7, 64])
+async def test_requests_cut_anywhere_pass_one_after_the_other(tmp_path: Path, cut_every: int) -> None:
+    async def echo(request: Request) -> None:
+        await request.reply(request.body)
+
+    async with (
+        raw_server(echo) as raw,
+        metering(route_to(raw.base_url), tmp_path) as (meter, _),
+        dialogue(meter) as (door, reader, writer),
+    ):
+        for number in range(3):
+            body = f"body {number}"
+            sent = f"\r\nPOST {door}/x HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n{body}".encode()
+            for place in range(0, len(sent), cut_every):
+                writer.write(sent[place : place + cut_every])
+                await asyncio.sleep(0)
+            assert (await reader.readuntil(body.encode())).startswith(b"HTTP/1.1 200 ")
+    assert [request.body for request in raw.requests] == [b"body 0", b"body 1", b"body 2"]
+
+
+async def test_a_request_that_comes_early_waits_for_its_turn(tmp_path: Path) -> None:
+    async def answer(request: Request) -> None:
+        if request.line.startswith("GET /first"):
+            await early.wait()
+        await request.reply(request.line.encode())
+
+    early = asyncio.Event()
+    async with (
+        raw_server(answer) as raw,
+        metering(route_to(raw.base_url), tmp_path) as (meter, _),
+        dialogue(meter) as (door, reader, writer),
+    ):
+        writer.write(f"GET {door}/first HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await until(lambda: bool(raw.requests))
+        writer.write(f"GET {door}/second HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await asyncio.sleep(0.02)
+        early.set()
+        await reader.readuntil(b"GET /first HTTP/1.1")
+        await reader.readuntil(b"GET /second HTTP/1.1")
+
+
+async def test_of_two_requests_in_one_piece_the_second_is_the_agents_to_repeat(tmp_path: Path) -> None:
+    async with raw_server(ok) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, _):
+        async with dialogue(meter) as (door, reader, writer):
+            writer.write(f"GET {door}/x HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 2)
+            heard = await reader.read()
+        assert heard.count(b"HTTP/1.1 200 ") == 1
+        assert b"Connection: close\r\n" in heard
+        assert len(raw.requests) == len(meter.requests()) == 1
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 4", CHUNKED, "X-Ends: with the connection"])
+async def test_an_agent_that_speaks_http_1_0_gets_no_chunks(tmp_path: Path, framing: str) -> None:
+    async def answer(request: Request) -> None:
+        await request.send(head(framing), chunk(b"done") + chunk(b"") if framing == CHUNKED else b"done")
+        request.writer.close()
+
+    async with (
+        raw_server(answer) as raw,
+        metering(route_to(raw.base_url), tmp_path) as (meter, _),
+        dialogue(meter) as (door, reader, writer),
+    ):
+        writer.write(f"GET {door}/x HTTP/1.0\r\n\r\n".encode())
+        heard = await reader.read()
+    assert heard.endswith(b"\r\n\r\ndone")
+    assert b"transfer-encoding" not in heard.lower()
 
 
 async def test_an_answer_before_the_request_is_whole_reaches_the_agent(tmp_path: Path) -> None:
@@ -283,13 +383,11 @@ async def test_an_answer_before_the_request_is_whole_reaches_the_agent(tmp_path:
         await request.hung_up()
 
     async with raw_server(answer, read_body=False) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, _):
-        address = urlsplit(meter.route.base_url)
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
-        writer.write(f"POST {address.path}/v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nabc".encode())
-        heard = await reader.readuntil(b"}}")
-        assert heard.startswith(b"HTTP/1.1 413 ")
-        assert await reader.read() == b""
-        writer.close()
+        async with dialogue(meter) as (door, reader, writer):
+            writer.write(f"POST {door}/v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nabc".encode())
+            heard = await reader.readuntil(b"}}")
+            assert heard.startswith(b"HTTP/1.1 413 ")
+            assert await reader.read() == b""
         [record] = meter.requests()
         assert (record.status, record.error) == (413, "too large")
 

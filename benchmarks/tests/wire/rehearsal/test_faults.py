@@ -151,6 +151,17 @@ async def test_slow_is_one_token_a_second(client: Client, stream: bool) -> None:
         assert server.served(KEY).usage == heard.usage
 
 
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_model_takes_its_time_for_each_token(stream: bool) -> None:
+    script = Script(when="task_id: word-tally", steps=(Step(say="one two three four five six seven eight " * 5),))
+    scenario = SCENARIO.model_copy(update={"scripts": (script,), "seconds_per_token": 0.01})
+    async with playing(scenario) as (_, http):
+        started = time.monotonic()
+        heard = await ask(http, CLIENTS[0], 0, stream)
+        assert heard.usage.output is not None and heard.usage.output > 20
+        assert heard.usage.output * 0.01 <= time.monotonic() - started < heard.usage.output * 0.01 + 2
+
+
 async def test_a_counted_fault_strikes_each_key_that_often() -> None:
     async with playing(with_script_fault(Fault(kind=FaultKind.STATUS_500, times=2))) as (_, http):
         for key in ("a", "b"):

@@ -8,10 +8,10 @@ from typing import Self
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import h11
 import httpx
 
-from swetrials.wire.meter.peer import Cut, Peer, Streams
+from swetrials.wire.meter.messages import Cut, Headers, IncomingResponse, RequestHead
+from swetrials.wire.meter.peer import Peer
 
 CONNECT_SECONDS = 30.0
 """For a connection to stand, TLS included; beyond that the meter has no time limits of its own."""
@@ -55,7 +55,7 @@ class Endpoint:
         return target if target.startswith("http") else f"{self.url.scheme}://{self.host}{target}"
 
     @property
-    def proxy_headers(self) -> list[tuple[bytes, bytes]]:
+    def proxy_headers(self) -> Headers:
         """What the proxy wants to see in a request that it reads."""
         return _credentials(self.proxy) if self.proxy is not None and self.tls is None else []
 
@@ -67,32 +67,36 @@ class Endpoint:
         """
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                return Peer(h11.CLIENT, await self._streams())
+                return await (self._direct() if self.proxy is None else self._by_way_of(self.proxy))
         except TimeoutError:
             raise TimeoutError(f"no connection within {CONNECT_SECONDS:g} seconds") from None
 
-    async def _streams(self) -> Streams:
-        if self.proxy is None:
-            return await asyncio.open_connection(*_address(self.url), ssl=self.tls)
-        streams = await asyncio.open_connection(*_address(self.proxy))
-        if self.tls is not None:
-            await self._tunnel(streams, self.proxy)
-            await streams[1].start_tls(self.tls, server_hostname=self.url.hostname)
-        return streams
+    async def _direct(self) -> Peer:
+        loop = asyncio.get_running_loop()
+        return (await loop.create_connection(Peer, *_address(self.url), ssl=self.tls))[1]
 
-    async def _tunnel(self, streams: Streams, proxy: SplitResult) -> None:
-        authority = "{}:{}".format(*_address(self.url))
-        peer = Peer(h11.CLIENT, streams)
-        headers = [(b"host", authority.encode()), *_credentials(proxy)]
-        peer.put(h11.Request(method=b"CONNECT", target=authority.encode(), headers=headers))
-        await peer.flush()
+    async def _by_way_of(self, proxy: SplitResult) -> Peer:
+        _, peer = await asyncio.get_running_loop().create_connection(Peer, *_address(proxy))
+        if self.tls is not None:
+            try:
+                await self._tunnel(peer, proxy)
+                await peer.start_tls(self.tls, self.url.hostname)
+            except BaseException:
+                peer.abort()
+                raise
+        return peer
+
+    async def _tunnel(self, peer: Peer, proxy: SplitResult) -> None:
+        authority = "{}:{}".format(*_address(self.url)).encode()
+        request = RequestHead(b"CONNECT", authority, [(b"host", authority), *_credentials(proxy)])
+        peer.start(request.encode(), chunked=False)
+        peer.flush()
         try:
-            answer = await peer.next()
+            answer = await peer.head_of(IncomingResponse(bodiless=True))
         except Cut as cut:
             raise ConnectionError(f"the proxy {proxy.hostname} broke off: {cut}") from None
-        if not (isinstance(answer, h11.Response) and answer.status_code == 200):
-            status = getattr(answer, "status_code", "nothing")
-            raise ConnectionError(f"the proxy {proxy.hostname} answered {status} to CONNECT")
+        if answer.status != 200:
+            raise ConnectionError(f"the proxy {proxy.hostname} answered {answer.status} to CONNECT")
 
 
 def _proxy_for(url: SplitResult) -> SplitResult | None:
@@ -107,7 +111,7 @@ def _address(url: SplitResult) -> tuple[str, int]:
     return url.hostname or "", url.port or _PORTS.get(url.scheme, 80)
 
 
-def _credentials(proxy: SplitResult) -> list[tuple[bytes, bytes]]:
+def _credentials(proxy: SplitResult) -> Headers:
     if proxy.username is None:
         return []
     pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"

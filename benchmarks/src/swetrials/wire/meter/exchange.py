@@ -6,11 +6,13 @@ from hashlib import sha256
 from urllib.parse import unquote
 
 from swetrials.records.requests import RequestRecord
+from swetrials.wire.meter.asked import Asked, asked
 from swetrials.wire.meter.bodies import KeptBodies
 from swetrials.wire.meter.decoding import Decoder, decoder_for
-from swetrials.wire.meter.heads import Headers, find, retry_after_seconds
+from swetrials.wire.meter.heads import retry_after_seconds
+from swetrials.wire.meter.messages import Headers, find
 from swetrials.wire.route import Dialect
-from swetrials.wire.usage import JsonObject, Told, text
+from swetrials.wire.usage import Told, text
 from swetrials.wire.usage_readers import BoundedBody, ErrorReader, UsageReader, bedrock_model, reader_for
 
 LONGEST_ERROR = 500
@@ -44,16 +46,16 @@ class Exchange:
         self._retry_after: float | None = None
         self._came_to_its_end = False
         self._request_bytes = self._response_bytes = 0
-        self._hash = sha256(path.encode())
         self._request_body = BoundedBody()
-        self._asked: JsonObject = {}
+        self._asked = Asked()
         self._reader: UsageReader | None = None
         self._decode: Decoder | None = None
 
     @property
     def digest(self) -> bytes:
-        """What is the same for two requests when their paths and bodies are."""
-        return self._hash.digest()
+        """What is the same for two calls of a model when their paths and bodies are; it is computed when asked for."""
+        call = f"{self._path} {self._request_bytes} "
+        return sha256(call.encode() + self._request_body.whole()).digest()
 
     def refuse(self, why: str) -> None:
         """Take in that the request is none of the agent's: it is answered here with 401, and goes no further."""
@@ -68,15 +70,13 @@ class Exchange:
         """Take in a piece of the request's body."""
         self._request_bytes += len(data)
         if self._dialect is not None:
-            self._hash.update(data)
             self._request_body.add(data)
         if self._bodies is not None:
             self._bodies.request(data)
 
     def request_ended(self) -> None:
         """Take in that the request came to its end."""
-        self._asked = self._request_body.json()
-        self._request_body = BoundedBody()
+        self._asked = asked(self._request_body.whole())
 
     def response_began(self, status: int, headers: Headers) -> None:
         """Take in the head of the response."""
@@ -139,13 +139,13 @@ class Exchange:
             ended_seconds=self._now() if self._ended is None else self._ended,
             status=self._status,
             retry_after_seconds=self._retry_after,
-            stream=self._asked.get("stream") is True or self._path.endswith("-stream"),
+            stream=self._asked.stream is True or self._path.endswith("-stream"),
             model_asked=self._model_asked(),
             model_served=told.model,
             stop_reason=told.stop_reason,
             usage=told.usage,
             complete=told.final if answers else self._came_to_its_end,
-            probe=self._asked.get("max_tokens") == 1,
+            probe=self._asked.max_tokens == 1,
             retry=self._retry,
             request_bytes=self._request_bytes if self._sent_on else 0,
             response_bytes=self._response_bytes,
@@ -155,7 +155,7 @@ class Exchange:
 
     def _model_asked(self) -> str | None:
         in_path = bedrock_model(self._path)
-        return text(self._asked.get("model")) or (unquote(in_path) if in_path else None)
+        return text(self._asked.model) or (unquote(in_path) if in_path else None)
 
     def _now(self) -> float:
         return round(time.monotonic() - self._began, 6)

@@ -50,7 +50,7 @@ class Ledger:
 
     def end(self, exchange: Exchange) -> None:
         """Log an exchange of which nothing more comes."""
-        exchange.end(retry=exchange.digest in self._failed)
+        exchange.end(retry=bool(self._failed) and exchange.digest in self._failed)
         record = exchange.record()
         if record.dialect is not None and failed(record):
             self._failed.add(exchange.digest)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
-import h11
 from pydantic import SecretStr
 
 from swetrials.records.requests import RequestRecord, RequestsBlock
@@ -17,7 +16,7 @@ from swetrials.store.redaction import Redactor
 from swetrials.wire.meter.block import requests_block
 from swetrials.wire.meter.endpoint import Endpoint
 from swetrials.wire.meter.ledger import Ledger, Observer
-from swetrials.wire.meter.peer import READ_BYTES, Peer
+from swetrials.wire.meter.peer import Peer
 from swetrials.wire.meter.relay import Passage, Relay
 from swetrials.wire.meter.signing import Signer
 from swetrials.wire.route import Route
@@ -111,9 +110,9 @@ class _Door:
         """Return what serves a new connection."""
         return _Connection(self)
 
-    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> asyncio.Task[None]:
+    def serve(self, agent: Peer) -> asyncio.Task[None]:
         """Begin to pass on what comes on a connection."""
-        task = asyncio.create_task(Relay(self.passage, Peer(h11.SERVER, (reader, writer))).serve())
+        task = asyncio.create_task(Relay(self.passage, agent).serve())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -126,24 +125,21 @@ class _Door:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class _Connection(asyncio.StreamReaderProtocol):
-    """A connection whose end stops what is under way at once, even while nobody reads from it."""
+class _Connection(Peer):
+    """A connection of the agent, whose end stops what is under way at once."""
 
     def __init__(self, door: _Door) -> None:
+        super().__init__()
         self._door = door
         self._passing: asyncio.Task[None] | None = None
-        super().__init__(asyncio.StreamReader(limit=READ_BYTES), self._connected)
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._passing = self._door.serve(reader, writer)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to pass on what comes."""
+        super().connection_made(transport)
+        self._passing = self._door.serve(self)
 
-    def eof_received(self) -> bool:
-        """Close a connection that the agent has closed on its side: nobody waits there for the rest."""
-        super().eof_received()
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, error: Exception | None) -> None:
         """Stop what is under way."""
-        super().connection_lost(exc)
+        super().connection_lost(error)
         if self._passing is not None:
             self._passing.cancel("the agent closed the connection")

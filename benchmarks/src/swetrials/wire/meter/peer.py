@@ -1,145 +1,215 @@
-"""One end of an HTTP/1.1 connection: h11 has the protocol, asyncio the bytes."""
+"""One end of an HTTP/1.1 connection."""
 
 import asyncio
+import ssl
 from collections.abc import Callable
+from typing import Any, cast
 
-import h11
+from swetrials.wire.meter.messages import LONGEST_HEAD_BYTES, Head, Incoming
 
-READ_BYTES = 64 * 1024
-LONGEST_HEAD_BYTES = 128 * 1024
+UNSENT_BYTES = 1024 * 1024
+"""How much may wait to be sent on a connection before no more is read for it."""
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-class Cut(Exception):
-    """The other side broke the connection or the protocol; ``status`` is what a server would answer to that."""
-
-    def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
+JOINED_BYTES = 64 * 1024
+"""Up to here a copy costs less than a further call of the system."""
 
 
-class Peer:
-    """Reads and writes HTTP events. What is put waits for ``flush``, so that what came together goes together."""
+class Peer(asyncio.Protocol):
+    """Reads one message after the other, and writes.
 
-    def __init__(self, role: type[h11.CLIENT] | type[h11.SERVER], streams: Streams) -> None:
-        """Take a connection, and the role that the meter has in it."""
-        self._http = h11.Connection(role, max_incomplete_event_size=LONGEST_HEAD_BYTES)
-        self._reader, self._writer = streams
-        self._unsent = bytearray()
+    Bodies pass in the very callback in which their bytes come: a task that had to be woken for each piece took
+    several times as long. What is put waits for ``flush``, so that what came together goes together.
+    """
 
-    async def next(self) -> h11.Event:
-        """Return the next event.
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport
+        self._message: Incoming[Any] | None = None
+        self._early = bytearray()
+        self._lost = ""
+        self._unsent: list[bytes] = []
+        self._chunked = False
+        self._full = False
+        self._source: Peer | None = None
+        self._changed: Callable[[], None] = _nothing
+
+    async def head_of(self, message: Incoming[Head]) -> Head:
+        """Return the next head of a message, and begin with the message if it is not the one that is being read.
 
         Raises:
             Cut: the other side broke off.
         """
-        while (event := self._event()) is None:
-            await self._receive()
-        return event
+        if message is not self._message:
+            self._begin(message)
+        await self._until(lambda: bool(message.heads))
+        return message.heads.popleft()
 
     async def body(self) -> bytes:
-        """Return the whole body of the message that has begun.
+        """Return the whole body of the message that is being read.
 
         Raises:
             Cut: the other side broke off.
         """
-        data = bytearray()
-        while isinstance(event := await self.next(), h11.Data):
-            data += event.data
-        return bytes(data)
+        message = self._reading
+        await self._until(lambda: message.ended)
+        return message.take()
 
-    async def pass_body(self, target: "Peer", see: Callable[[bytes], None]) -> None:
-        """Pass the body of the message that has begun on to another peer, as it comes, up to and with its end.
+    def pass_body(self, target: "Peer", see: Callable[[bytes], None]) -> asyncio.Future[None]:
+        """Pass the body of the message that is being read on to another peer, as it comes, up to and with its end.
 
-        No more is read before the target has taken what was read last.
+        What has come already has been passed on when this returns. No more is read while the target has much to send.
 
         Args:
             target: where it goes.
-            see: called with each piece.
+            see: called with each piece after it was passed on.
 
-        Raises:
-            Cut: this side broke off.
-            OSError: the target's connection is closed.
+        Returns:
+            What is done when the body was passed on whole, or fails with ``Cut`` when this side broke off.
         """
-        while True:
-            data, after = self._body_so_far()
+        message = self._reading
+
+        def pass_on() -> bool:
+            if data := message.take():
+                target.put(data)
+            if message.ended:
+                target.end()
+                target._take_from(None)
+            target.flush()
             if data:
-                target.put(h11.Data(data=data))
                 see(data)
-            if isinstance(after, h11.EndOfMessage):
-                target.put(after)
-            await target.flush()
-            if isinstance(after, Cut):
-                raise after
-            if after is not None:
-                return
-            await self._receive()
+            return message.ended
 
-    def put(self, event: h11.Event) -> None:
-        """Take an event to be sent with the next flush."""
-        self._unsent += self._http.send(event) or b""
+        target._take_from(self)
+        return self._until(pass_on)
 
-    async def flush(self) -> None:
-        """Send what was put; return when the connection takes more.
+    def start(self, head: bytes, *, chunked: bool) -> None:
+        """Begin a message; the body is framed in chunks, or as it is."""
+        self._unsent.append(head)
+        self._chunked = chunked
 
-        Raises:
-            OSError: the connection is closed.
-        """
-        if self._unsent:
-            self._writer.write(bytes(self._unsent))
-            self._unsent.clear()
-            await self._writer.drain()
+    def put(self, data: bytes) -> None:
+        """Take a piece of the body to be sent with the next flush; it is not empty."""
+        self._unsent += (b"%x\r\n" % len(data), data, b"\r\n") if self._chunked else (data,)
 
-    def begin_again(self) -> bool:
-        """Make ready for the next request; ``False`` when the connection cannot serve one."""
-        whole = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        if whole:
-            self._http.start_next_cycle()
-        return whole
+    def end(self) -> None:
+        """Take the end of the body to be sent with the next flush."""
+        if self._chunked:
+            self._unsent.append(b"0\r\n\r\n")
+
+    def flush(self) -> None:
+        """Send what was put, unless the connection is closed."""
+        pieces, self._unsent = self._unsent, []
+        if self._transport.is_closing():
+            return
+        if len(pieces) > 1 and sum(map(len, pieces)) < JOINED_BYTES:
+            pieces = [b"".join(pieces)]
+        for piece in pieces:
+            self._transport.write(piece)
 
     @property
-    def idle(self) -> bool:
-        """Whether a request can be sent now: none is under way, and the other side has not hung up."""
-        alive = not (self._reader.at_eof() or self._reader.exception() or self._writer.is_closing())
-        return alive and self._http.our_state is h11.IDLE
-
-    @property
-    def can_answer(self) -> bool:
-        """Whether a response's head may be sent now."""
-        return self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}
+    def open(self) -> bool:
+        """Whether another message can pass: nothing came unasked, and nobody has hung up."""
+        return not (self._lost or self._early or self._transport.is_closing())
 
     def close(self) -> None:
         """Close the connection after what was sent."""
-        self._writer.close()
+        self._transport.close()
 
     def abort(self) -> None:
         """Close the connection at once."""
-        self._writer.transport.abort()
+        self._transport.abort()
 
-    def _body_so_far(self) -> tuple[bytes, h11.Event | Cut | None]:
-        """Return what has come of a body, in one piece, and what stands behind it: its end, a cut, or nothing yet.
+    async def start_tls(self, context: ssl.SSLContext, host: str | None) -> None:
+        """Go on over TLS.
 
-        An agent's events are many and short: passed on one by one they would cost more than they are worth.
+        Raises:
+            OSError: the other side does not.
         """
-        pieces: list[bytes] = []
-        try:
-            while isinstance(event := self._event(), h11.Data):
-                pieces.append(event.data)
-        except Cut as cut:
-            return b"".join(pieces), cut
-        return b"".join(pieces), event
+        loop = asyncio.get_running_loop()
+        transport = await loop.start_tls(self._transport, self, context, server_hostname=host)
+        if transport is None:
+            raise ConnectionError("the connection was closed before TLS stood")
+        self.connection_made(transport)
 
-    def _event(self) -> h11.Event | None:
-        try:
-            event = self._http.next_event()
-        except h11.RemoteProtocolError as error:
-            raise Cut(str(error), error.error_status_hint) from None
-        return None if isinstance(event, type) else event
+    # What follows is called by asyncio.
 
-    async def _receive(self) -> None:
-        try:
-            data = await self._reader.read(READ_BYTES)
-        except OSError as error:
-            raise Cut(str(error)) from None
-        self._http.receive_data(data)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take in the connection."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(UNSENT_BYTES)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in bytes."""
+        if self._message is None or self._message.ended:
+            self._early += data
+            if len(self._early) > LONGEST_HEAD_BYTES:
+                self._transport.pause_reading()
+        else:
+            self._message.feed(data)
+            self._changed()
+
+    def eof_received(self) -> None:
+        """Take in that the other side sends no more, which closes the connection: nobody waits there for the rest."""
+        self._hung_up("the connection was closed")
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Take in that the connection is no more."""
+        self._hung_up(str(error or "the connection was closed"))
+
+    def pause_writing(self) -> None:
+        """Read no more for a connection that has much to send."""
+        self._full = True
+        self._take_from(self._source)
+
+    def resume_writing(self) -> None:
+        """Read on."""
+        self._full = False
+        self._take_from(self._source)
+
+    def _take_from(self, source: "Peer | None") -> None:
+        if self._source is not None:
+            self._source._transport.resume_reading()
+        self._source = source
+        if source is not None and self._full:
+            source._transport.pause_reading()
+
+    def _hung_up(self, why: str) -> None:
+        if not self._lost:
+            self._lost = why
+            if self._message is not None:
+                self._message.hung_up(why)
+            self._changed()
+
+    @property
+    def _reading(self) -> Incoming[Any]:
+        assert self._message is not None, "no message is being read"
+        return self._message
+
+    def _begin(self, message: Incoming[Any]) -> None:
+        self._message = message
+        early, self._early = bytes(self._early), bytearray()
+        if early:
+            message.feed(early)
+            self._transport.resume_reading()
+        if self._lost:
+            message.hung_up(self._lost)
+
+    def _until(self, satisfied: Callable[[], bool]) -> asyncio.Future[None]:
+        """Return what is done when the message satisfies; that is asked now and whenever something has come."""
+        message = self._reading
+        done = asyncio.get_running_loop().create_future()
+
+        def look() -> None:
+            if done.done():
+                return
+            if satisfied():
+                done.set_result(None)
+            elif message.cut is not None:
+                done.set_exception(message.cut)
+
+        self._changed = look
+        look()
+        return done
+
+
+def _nothing() -> None:
+    pass

@@ -1,22 +1,17 @@
-"""Passing requests on and responses back, for one connection of the agent.
-
-It stands on asyncio and h11 alone. A server and a client made for general use (uvicorn and httpx) took 1.4 ms of
-processor time per request more, which is several per cent of a fast turn of Claude Code; see ``perf/``.
-"""
+"""Passing requests on and responses back, for one connection of the agent."""
 
 import asyncio
 import secrets
-from contextlib import suppress
-from dataclasses import dataclass
-
-import h11
+from dataclasses import dataclass, replace
+from functools import partial
 
 from swetrials.wire.meter import heads
 from swetrials.wire.meter.endpoint import Endpoint
 from swetrials.wire.meter.errors import error_body
 from swetrials.wire.meter.exchange import Exchange
 from swetrials.wire.meter.ledger import Ledger
-from swetrials.wire.meter.peer import Cut, Peer
+from swetrials.wire.meter.messages import Cut, IncomingRequest, IncomingResponse, RequestHead, ResponseHead, is_chunked
+from swetrials.wire.meter.peer import Peer
 from swetrials.wire.meter.signing import Signer
 from swetrials.wire.route import Dialect, Route
 from swetrials.wire.usage_readers import dialect_of
@@ -53,6 +48,22 @@ class Passage:
         return self.control if path.startswith(_CONTROL) else self.endpoint
 
 
+@dataclass(frozen=True)
+class _Call:
+    """One request under way; ``path`` is what follows the secret."""
+
+    incoming: IncomingRequest
+    head: RequestHead
+    path: str
+    dialect: Dialect | None
+    exchange: Exchange
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the connection ends with the response. A request that is not whole when it is answered ends it."""
+        return not self.incoming.reusable or self.incoming.surplus or self.head.version == "1.0"
+
+
 class Relay:
     """One connection of the agent, and the connection to the endpoint that belongs to it.
 
@@ -65,22 +76,20 @@ class Relay:
         self._agent = agent
         self._line: Peer | None = None
         self._line_leads_to: Endpoint | None = None
+        self._answered = False
 
     async def serve(self) -> None:
         """Pass on whatever the agent sends, until one side closes its connection or the task is cancelled."""
         try:
             while await self._next_exchange():
-                pass
+                self._answered = False
         except Cut as cut:
-            await self._turn_down(cut)
-        except OSError:
-            pass  # The agent has gone; what was under way is recorded.
+            self._turn_down(cut)
         except asyncio.CancelledError:
             self._agent.abort()
             raise
         finally:
-            if self._line is not None:
-                self._line.abort()
+            self._hang_up()
             self._agent.close()
 
     async def _next_exchange(self) -> bool:
@@ -88,133 +97,130 @@ class Relay:
 
         Raises:
             Cut: the agent broke off, or does not speak HTTP.
-            OSError: the agent has gone.
         """
-        request = await self._agent.next()
-        if not isinstance(request, h11.Request):
-            return False
-        method, target = request.method.decode(), request.target.decode("latin-1")
+        incoming = IncomingRequest()
+        head = await self._agent.head_of(incoming)
+        method, target = head.method.decode(), head.target.decode("latin-1")
         inner = self._passage.inside(target)
         path = (inner or target).partition("?")[0]
         dialect = dialect_of(method, path)
         exchange = self._passage.ledger.open(method, path, dialect)
         try:
+            call = _Call(incoming, head, inner or "", dialect, exchange)
             if inner is None:
                 exchange.refuse(REFUSED)
-                return await self._answer(exchange, 401, dialect)
-            return await self._pass(request, inner, dialect, exchange)
+                return await self._answer(call, 401)
+            return await self._pass(call)
         except asyncio.CancelledError as cancelled:
             exchange.error = str(cancelled)
             raise
-        except (Cut, OSError) as error:
-            exchange.error = f"the agent broke off: {error}"
+        except Cut as cut:
+            exchange.error = f"the agent broke off: {cut}"
             raise
-        except h11.LocalProtocolError as error:
-            exchange.error = f"cannot be passed on: {error}"
-            return False
         finally:
             self._passage.ledger.end(exchange)
 
-    async def _pass(self, request: h11.Request, path: str, dialect: Dialect | None, exchange: Exchange) -> bool:
-        endpoint = self._passage.leads_to(path)
+    async def _pass(self, call: _Call) -> bool:
+        endpoint = self._passage.leads_to(call.path)
         try:
             line = await self._connected(endpoint)
         except OSError as error:
-            exchange.not_sent(f"{endpoint.host} cannot be reached: {error}")
-            return await self._answer(exchange, 502, dialect)
-        sending = asyncio.create_task(
-            self._send(self._head(request, path, dialect, endpoint), line, exchange, endpoint)
-        )
+            call.exchange.not_sent(f"{endpoint.host} cannot be reached: {error}")
+            return await self._answer(call, 502)
+        sending = self._send(call, line, endpoint)
+        sending.add_done_callback(partial(_sent, call, line))
         try:
-            await self._return(line, exchange)
+            await self._return(line, call)
+            return sending.done() and not call.is_last
         except Cut as cut:
-            exchange.error = exchange.error or f"{endpoint.host} broke off: {cut}"
+            call.exchange.error = call.exchange.error or f"{endpoint.host} broke off: {cut}"
             return False
         finally:
             sending.cancel()
-        line.begin_again()
-        return self._agent.begin_again()
 
     async def _connected(self, endpoint: Endpoint) -> Peer:
-        if self._line is None or not self._line.idle or self._line_leads_to is not endpoint:
-            if self._line is not None:
-                self._line.abort()
+        if self._line is None or not self._line.open or self._line_leads_to is not endpoint:
+            self._hang_up()
             self._line, self._line_leads_to = await endpoint.connect(), endpoint
         return self._line
 
-    def _head(self, request: h11.Request, path: str, dialect: Dialect | None, endpoint: Endpoint) -> h11.Request:
-        sent = request.headers.raw_items()
-        headers = heads.request_headers(sent, endpoint.host) + endpoint.proxy_headers
-        headers += heads.key_headers(sent, dialect, self._passage.route)
-        return h11.Request(method=request.method, target=endpoint.target(path), headers=headers)
+    def _hang_up(self) -> None:
+        if self._line is not None:
+            self._line.abort()
+            self._line = None
 
-    async def _send(self, head: h11.Request, line: Peer, exchange: Exchange, endpoint: Endpoint) -> None:
-        """Send a request on. How that fails shows in the response, for which somebody waits meanwhile."""
-        try:
-            if self._passage.signer is None:
-                line.put(head)
-                await self._agent.pass_body(line, exchange.see_request)
-            else:
-                await self._send_signed(self._passage.signer, head, line, exchange, endpoint)
-            exchange.request_ended()
-        except Cut as cut:
-            exchange.error = f"the agent broke off: {cut}"
-            line.abort()
-        except OSError:
-            pass
+    def _send(self, call: _Call, line: Peer, endpoint: Endpoint) -> asyncio.Future[None]:
+        """Begin to send a request on: at once where that can be done without its end."""
+        head = self._head(call, endpoint)
+        if self._passage.signer is not None:
+            return asyncio.create_task(self._send_signed(self._passage.signer, head, line, call.exchange, endpoint))
+        line.start(head.encode(), chunked=is_chunked(head.headers))
+        return self._agent.pass_body(line, call.exchange.see_request)
+
+    def _head(self, call: _Call, endpoint: Endpoint) -> RequestHead:
+        headers = heads.request_headers(call.head.headers, endpoint.host) + endpoint.proxy_headers
+        headers += heads.key_headers(call.head.headers, call.dialect, self._passage.route)
+        return RequestHead(call.head.method, endpoint.target(call.path).encode("latin-1"), headers)
 
     async def _send_signed(
-        self, signer: Signer, head: h11.Request, line: Peer, exchange: Exchange, endpoint: Endpoint
+        self, signer: Signer, head: RequestHead, line: Peer, exchange: Exchange, endpoint: Endpoint
     ) -> None:
         body = await self._agent.body()
         exchange.see_request(body)
-        headers = head.headers.raw_items()
         url = endpoint.url_of(head.target.decode("latin-1"))
-        headers += signer.headers(head.method.decode(), url, headers, body)
-        line.put(h11.Request(method=head.method, target=head.target, headers=headers))
+        headers = head.headers + signer.headers(head.method.decode(), url, head.headers, body)
+        line.start(replace(head, headers=headers).encode(), chunked=is_chunked(headers))
         if body:
-            line.put(h11.Data(data=body))
-        line.put(h11.EndOfMessage())
-        await line.flush()
+            line.put(body)
+        line.end()
+        line.flush()
 
-    async def _return(self, line: Peer, exchange: Exchange) -> None:
+    async def _return(self, line: Peer, call: _Call) -> None:
         """Pass a response back.
 
         Raises:
             Cut: the endpoint broke off.
-            OSError: the agent has gone.
         """
-        head = await line.next()
-        while isinstance(head, h11.InformationalResponse):
-            headers = heads.response_headers(head.headers.raw_items())
-            self._agent.put(h11.InformationalResponse(status_code=head.status_code, headers=headers))
-            await self._agent.flush()
-            head = await line.next()
-        if not isinstance(head, h11.Response):
-            raise Cut("the connection was closed before a response came")
-        headers = head.headers.raw_items()
-        exchange.response_began(head.status_code, headers)
-        passed = heads.response_headers(headers)
-        self._agent.put(h11.Response(status_code=head.status_code, headers=passed, reason=head.reason))
-        await line.pass_body(self._agent, exchange.see_response)
-        exchange.response_ended()
+        incoming = IncomingResponse(bodiless=call.head.method == b"HEAD")
+        while (head := await line.head_of(incoming)).status < 200:
+            self._agent.start(heads.informational(head).encode(), chunked=False)
+            self._agent.flush()
+        call.exchange.response_began(head.status, head.headers)
+        passed = heads.response(head, call.head, closes=call.is_last)
+        self._answered = True
+        self._agent.start(passed.encode(), chunked=heads.has_body(head, call.head) and is_chunked(passed.headers))
+        await line.pass_body(self._agent, call.exchange.see_response)
+        call.exchange.response_ended()
+        if incoming.surplus or not incoming.reusable:
+            self._hang_up()
 
-    async def _answer(self, exchange: Exchange, status: int, dialect: Dialect | None) -> bool:
+    async def _answer(self, call: _Call, status: int) -> bool:
         """Answer in the endpoint's place; return whether the connection can be used again."""
-        exchange.see_request(await self._agent.body())
-        exchange.request_ended()
-        await self._say(status, error_body(dialect, status, exchange.error))
-        return self._agent.begin_again()
+        call.exchange.see_request(await self._agent.body())
+        call.exchange.request_ended()
+        self._say(status, error_body(call.dialect, status, call.exchange.error), closes=call.is_last)
+        return not call.is_last
 
-    async def _turn_down(self, cut: Cut) -> None:
+    def _turn_down(self, cut: Cut) -> None:
         """Answer to what is no HTTP, if the agent can still hear it."""
-        if self._agent.can_answer:
-            with suppress(OSError):
-                await self._say(cut.status, error_body(None, cut.status, str(cut)))
+        if not self._answered:
+            self._say(cut.status, error_body(None, cut.status, str(cut)), closes=True)
 
-    async def _say(self, status: int, body: bytes) -> None:
+    def _say(self, status: int, body: bytes, *, closes: bool) -> None:
         headers = [(b"Content-Type", b"application/json"), (b"Content-Length", str(len(body)).encode())]
-        self._agent.put(h11.Response(status_code=status, headers=headers))
-        self._agent.put(h11.Data(data=body))
-        self._agent.put(h11.EndOfMessage())
-        await self._agent.flush()
+        headers += [(b"Connection", b"close")] if closes else []
+        self._agent.start(ResponseHead(status, b"", headers).encode(), chunked=False)
+        self._agent.put(body)
+        self._agent.end()
+        self._agent.flush()
+
+
+def _sent(call: _Call, line: Peer, sending: asyncio.Future[None]) -> None:
+    """Take in how the sending of a request ended. A failure shows in the response, for which somebody waits."""
+    if sending.cancelled():
+        return
+    if (cut := sending.exception()) is None:
+        call.exchange.request_ended()
+    else:
+        call.exchange.error = f"the agent broke off: {cut}"
+        line.abort()

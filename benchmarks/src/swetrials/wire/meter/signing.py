@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Mapping
 
-from swetrials.wire.meter.heads import Headers, find
+from swetrials.wire.meter.messages import Headers, find
 from swetrials.wire.route import AwsCredentials
 
 SERVICE = "bedrock"
@@ -37,7 +37,7 @@ class Signer:
         )
         self._auth = SigV4Auth(keys, SERVICE, region)
 
-    def headers(self, method: str, url: str, sent: Headers, body: bytes) -> list[tuple[bytes, bytes]]:
+    def headers(self, method: str, url: str, sent: Headers, body: bytes) -> Headers:
         """Return the headers that prove who sends a request.
 
         Args:

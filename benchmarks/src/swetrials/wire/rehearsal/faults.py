@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Self
 
 import orjson
 
@@ -51,6 +52,10 @@ class Performance:
     headers: tuple[tuple[str, str], ...] = ()
     ending: Ending = Ending.FINISH
     seconds_per_token: float = 0.0
+
+    def at_pace(self, seconds_per_token: float) -> Self:
+        """Return the same at a pace, unless it is slower already."""
+        return replace(self, seconds_per_token=max(self.seconds_per_token, seconds_per_token))
 
 
 UNHEARD = Performance([], NOTHING, ending=Ending.HANG)

@@ -124,6 +124,7 @@ class Scenario(Record):
     name: str = Field(min_length=1)
     fault: Fault | None = Field(None, description="strikes in every script, in place of the script's own fault")
     scripts: tuple[Script, ...]
+    seconds_per_token: float = Field(0.0, ge=0, description="what the model takes for a token of output; 0: no time")
 
     def with_fault(self, kind: FaultKind) -> Self:
         """Return a copy in which every scripted request meets the fault."""

@@ -128,7 +128,8 @@ class RehearsalServer:
         entry.model, entry.stream, entry.max_tokens = conversation.model, conversation.stream, conversation.max_tokens
         entry.script, entry.step = cue.script.when if cue.script else None, cue.step
         fault = self._faults.strike(entry.api_key, cue)
-        return stage(fault, perform(cue, conversation), conversation, speaker)
+        performance = stage(fault, perform(cue, conversation), conversation, speaker)
+        return performance.at_pace(self._scenario.seconds_per_token)
 
     async def _models(self, request: Request) -> JSONResponse:
         """List the one model, in a shape that both Anthropic's and OpenAI's clients read."""
