@@ -1,5 +1,6 @@
 """``report`` as a user types it."""
 
+import html
 import os
 from pathlib import Path
 
@@ -84,9 +85,10 @@ def test_a_trial_that_cannot_be_read_is_named_and_left_out(tmp_path: Path, capsy
     write_trial(tmp_path, metrics(task="good"))
     (write_trial(tmp_path, metrics(task="torn")) / "metrics.json").write_text("{")
     code, _, errors = told([str(tmp_path), "--out", str(tmp_path / "page.html")], capsys)
-    assert code == 0
+    assert code == 1
     assert errors.startswith("left out: ")
     assert "torn" in errors
+    assert html.escape(errors.strip()) in (tmp_path / "page.html").read_text()
 
 
 def test_the_example_is_made_once_and_reported_again(

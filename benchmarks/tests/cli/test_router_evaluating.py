@@ -105,6 +105,15 @@ def test_the_answer_is_printed_where_no_file_is_asked_for(workplace: Path) -> No
     assert sorted(workplace.rglob("*")) == before
 
 
+def test_a_trial_that_cannot_be_read_is_named_and_the_rest_evaluated(workplace: Path, tmp_path: Path) -> None:
+    tree = shutil.copytree(workplace / "published-results", tmp_path / "torn-results")
+    next(tree.rglob("metrics.json")).write_text("{")
+    done = run(workplace, SCRIPT, "--data", tree, "--floor", "70", "--no-allow-list")
+    assert done.returncode == 1
+    assert done.stderr.startswith("left out: ") and done.stderr.count("\n") == 1
+    assert "following the router over 21 tasks" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

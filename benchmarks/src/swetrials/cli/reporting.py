@@ -1,5 +1,6 @@
 """``report``: the page and its charts."""
 
+import sys
 from pathlib import Path
 
 from swetrials.cli.outputs import check_folder, check_output
@@ -10,7 +11,7 @@ from swetrials.store.project import find_project
 
 
 def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -> int:
-    """Write a report of a results tree and say where it is.
+    """Write a report of a results tree and say where it is; return 1 when trials could not be read.
 
     Raises:
         UsageError: the page or the folder of charts cannot be where it is to be; nothing was done.
@@ -30,7 +31,9 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
             print(f"{part.title}:")
         for sentence in part.answer:
             print(f"  {sentence}")
-    return 0
+    for line in made.left_out:
+        print(line, file=sys.stderr)
+    return 1 if made.left_out else 0
 
 
 def write_example(page: Path | None, charts: Path | None, tie_band: float | None) -> int:

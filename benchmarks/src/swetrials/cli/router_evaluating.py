@@ -24,7 +24,7 @@ _FIRST_WIDTH = 24
 
 
 def run(request: EvaluationRequest, out_json: Path | None, out_md: Path | None) -> int:
-    """Evaluate, write what was asked for, and print the answer.
+    """Evaluate, write what was asked for, and print the answer; return 1 when trials could not be read.
 
     Raises:
         UsageError: two of the flags exclude each other, or an output cannot become a file.
@@ -34,7 +34,8 @@ def run(request: EvaluationRequest, out_json: Path | None, out_md: Path | None) 
         raise UsageError("--no-allow-list and --allowed-file exclude each other")
     check_output("--out-json", out_json)
     check_output("--out-md", out_md)
-    evaluation = evaluate(request, find_project().skills / SKILL, LeftOut())
+    left_out = LeftOut()
+    evaluation = evaluate(request, find_project().skills / SKILL, left_out)
     if out_json is not None:
         write_record(out_json, evaluation)
     if out_md is not None:
@@ -42,7 +43,7 @@ def run(request: EvaluationRequest, out_json: Path | None, out_md: Path | None) 
     _print(evaluation)
     for written in filter(None, (out_json, out_md)):
         print(f"written: {written}", file=sys.stderr)
-    return 0
+    return 1 if left_out.count > len(evaluation.tasks_left_out) else 0
 
 
 def names(flag: str, text: str | None) -> tuple[str, ...] | None:

@@ -43,11 +43,12 @@ class BoardPart:
 
 @dataclass(frozen=True)
 class Report:
-    """A report in the making: what is on the page, with the charts drawn."""
+    """A report in the making, with the charts drawn; ``left_out`` tells, a line each, what is not."""
 
     title: str
     made: str
     parts: Sequence[BoardPart]
+    left_out: Sequence[str]
 
     @property
     def drawings(self) -> list[Drawing]:
@@ -66,7 +67,7 @@ class ReportError(KnownError):
 def report(tree: Path, beside: Path, *, tie_band: float | None = None) -> Report:
     """Read a results tree and draw its charts. Each scope has a part of its own; rehearsals come last, unranked.
 
-    A trial that cannot be read is left out, and named on standard error.
+    A trial that cannot be read is left out, and named.
 
     Args:
         tree: a results tree, or any folder in one.
@@ -77,7 +78,8 @@ def report(tree: Path, beside: Path, *, tie_band: float | None = None) -> Report
         ResultsTreeError: there is no trial that can be read.
         MixtureError: trials of one scope cannot be set beside each other.
     """
-    groups = _by_board(read_rows(tree))
+    left_out = list[str]()
+    groups = _by_board(read_rows(tree, left_out.append))
     names = _names(groups)
 
     def link(folder: str) -> str:
@@ -89,7 +91,7 @@ def report(tree: Path, beside: Path, *, tie_band: float | None = None) -> Report
         trials = BoardTrials(leaderboard(rows, tie_band=tie_band), read_backgrounds(tree, rows))
         prefix = f"{name}-" if len(groups) > 1 else ""
         parts.append(BoardPart(name, scope, rehearsal, sections(trials, link, prefix)))
-    return Report(f"swetrials: {', '.join(scope for scope, _ in groups)}", _now(), parts)
+    return Report(f"swetrials: {', '.join(scope for scope, _ in groups)}", _now(), parts, left_out)
 
 
 def write_report(made: Report, page: Path, charts: Path | None) -> list[Path]:
