@@ -214,12 +214,25 @@ def test_rubbish_never_stops_a_reader(
 
 
 @pytest.mark.parametrize(
-    "rubbish", [b"[]", b"1", b'"text"', b"null", b'{"type":["x"],"choices":{},"usage":[1],"message":3,"response":""}']
+    "rubbish",
+    [
+        b"[]",
+        b"1",
+        b'"text"',
+        b"null",
+        b'{"type":["x"],"choices":{},"usage":[1],"message":3,"response":""}',
+        b'{"type":["x"],"response":{"model":1}}',
+    ],
 )
 @pytest.mark.parametrize("dialect", ["anthropic", "openai-chat", "openai-responses"])
 def test_json_of_another_shape_tells_nothing(dialect: Dialect, rubbish: bytes) -> None:
     assert read(dialect, SSE, [b"data: " + rubbish + b"\n\n"]).usage is None
     assert read(dialect, JSON, [rubbish]).usage is None
+
+
+def test_lifetimes_of_another_shape_tell_nothing() -> None:
+    body = b'{"usage":{"inputTokens":1,"cacheDetails":[{"ttl":["5m"],"inputTokens":1},{"ttl":{}}]}}'
+    assert read("bedrock", JSON, [body], "/model/m/converse").usage == Usage(fresh_input=1)
 
 
 def test_a_cut_stream_tells_what_had_been_reported_by_then() -> None:

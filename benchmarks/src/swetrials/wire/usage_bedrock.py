@@ -5,7 +5,6 @@ Converse counts cache reads and writes beside ``inputTokens``; it never names th
 model of the Bedrock runtime in botocore 1.44.
 """
 
-import binascii
 from base64 import b64decode
 
 from swetrials.records.usage import Usage
@@ -21,7 +20,7 @@ def event_of(frame: Frame) -> JsonObject:
     if frame.event == "chunk":
         try:
             return parse(b64decode(text(body.get("bytes")) or ""))
-        except binascii.Error:
+        except ValueError:
             return {}
     name = frame.event or frame.headers.get(":error-code", "error")
     said = error_message(body) or frame.headers.get(":error-message", "")
@@ -57,7 +56,7 @@ class Converse:
             return
         details = reported.get("cacheDetails")
         written = {
-            mapping(detail).get("ttl"): count(mapping(detail).get("inputTokens"))
+            text(mapping(detail).get("ttl")): count(mapping(detail).get("inputTokens"))
             for detail in (details if isinstance(details, list) else [])
         }
         self.told.usage = Usage(

@@ -54,7 +54,7 @@ class OpenAIResponses:
 
     def event(self, event: JsonObject) -> None:
         """Take in one event."""
-        kind = event.get("type")
+        kind = text(event.get("type"))
         if kind == "error":
             self.told.error = error_message(event) or "an error event"
         elif response := mapping(event.get("response")):
