@@ -3,6 +3,8 @@
 import asyncio
 import gzip
 import itertools
+import socket
+import struct
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from swetrials.wire.eventstream import CONTENT_TYPE, encode_event
 from swetrials.wire.meter import Meter
 from swetrials.wire.sse import frame
 from wire.meter.raw import MESSAGES, Request, chunk, head, metering, raw_server, route_to, until
@@ -36,6 +39,12 @@ async def dialogue(meter: Meter) -> AsyncIterator[tuple[str, asyncio.StreamReade
             yield address.path, reader, writer
     finally:
         writer.close()
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Close a connection so that the other side sees it break."""
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
 
 
 async def ok(request: Request) -> None:
@@ -135,6 +144,44 @@ async def test_what_only_claims_to_be_gzip_passes_all_the_same(tmp_path: Path) -
         async with http.stream("POST", MESSAGES, content=b"{}") as response:
             assert b"".join([piece async for piece in response.aiter_raw()]) == b"plain text"
         assert "encoding" in meter.requests()[0].error
+
+
+async def test_a_prompt_too_deep_to_be_read_passes_all_the_same(tmp_path: Path) -> None:
+    body = b'{"model":"m","deep":' + b"[" * 5000 + b"]" * 5000 + b"}"
+    async with raw_server(ok) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, http):
+        assert (await http.post(MESSAGES, content=body)).status_code == 200
+        assert raw.requests[0].body == body
+        [record] = meter.requests()
+        assert (record.status, record.model_asked, record.request_bytes) == (200, None, len(body))
+    async with metering(route_to("http://127.0.0.1:9"), tmp_path) as (_, http):
+        assert (await http.post(MESSAGES, content=body)).status_code == 502
+
+
+@pytest.mark.parametrize("date", ["Wed, 21 Oct 99999999999 07:28:00 GMT", "some day", "Wed, 21 Oct 0001 07:28:00 GMT"])
+async def test_a_time_to_wait_that_makes_no_sense_passes_all_the_same(tmp_path: Path, date: str) -> None:
+    async def answer(request: Request) -> None:
+        await request.reply(b"{}", f"Retry-After: {date}", status="429 Too Many Requests")
+
+    async with raw_server(answer) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, http):
+        for _ in range(2):
+            assert (await http.post(MESSAGES, content=b"{}")).headers["retry-after"] == date
+        assert [record.retry_after_seconds or 0 for record in meter.requests()] == [0, 0]
+        assert raw.connections == 1
+
+
+async def test_a_frame_with_a_body_that_is_no_base64_passes_all_the_same(tmp_path: Path) -> None:
+    body = encode_event("chunk", '{"bytes":"é"}'.encode()) + encode_event("metadata", b"[" * 500 + b"]" * 500)
+
+    async def answer(request: Request) -> None:
+        await request.reply(body, f"Content-Type: {CONTENT_TYPE}")
+
+    async with (
+        raw_server(answer) as raw,
+        metering(route_to(raw.base_url, "bedrock"), tmp_path, keep_bodies=True) as (_, http),
+    ):
+        for _ in range(2):
+            assert (await http.post("/model/m/invoke-with-response-stream", content=b"{}")).content == body
+        assert raw.connections == 1
 
 
 async def test_each_event_passes_when_it_comes(tmp_path: Path) -> None:
@@ -257,6 +304,20 @@ async def test_a_cut_is_a_cut_for_the_agent_too(tmp_path: Path, framing: str, re
         assert (block.usage.completeness, block.usage.usage.cache_read, block.turns) == ("lower_bound", 20, 0)
 
 
+async def test_a_body_without_a_length_that_is_reset_is_cut(tmp_path: Path) -> None:
+    async def answer(request: Request) -> None:
+        await request.send(head(SSE), START)
+        await asyncio.sleep(0.05)
+        reset(request.writer)
+
+    async with raw_server(answer) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, http):
+        with pytest.raises(httpx.RemoteProtocolError):
+            await http.post(MESSAGES, content=b"{}")
+        [record] = meter.requests()
+        assert (record.status, record.complete, record.response_bytes) == (200, False, len(START))
+        assert "broke off" in record.error
+
+
 async def test_an_endpoint_that_hangs_up_without_a_word_does_so_to_the_agent(tmp_path: Path) -> None:
     async def answer(request: Request) -> None:
         request.writer.close()
@@ -377,6 +438,20 @@ async def test_an_agent_that_speaks_http_1_0_gets_no_chunks(tmp_path: Path, fram
     assert b"transfer-encoding" not in heard.lower()
 
 
+async def test_an_agent_that_speaks_http_1_0_gets_no_informational_responses(tmp_path: Path) -> None:
+    async def answer(request: Request) -> None:
+        await request.send(head(status="103 Early Hints"))
+        await request.reply(b"done")
+
+    async with (
+        raw_server(answer) as raw,
+        metering(route_to(raw.base_url), tmp_path) as (meter, _),
+        dialogue(meter) as (door, reader, writer),
+    ):
+        writer.write(f"GET {door}/x HTTP/1.0\r\n\r\n".encode())
+        assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+
+
 async def test_an_answer_before_the_request_is_whole_reaches_the_agent(tmp_path: Path) -> None:
     async def answer(request: Request) -> None:
         await request.reply(b'{"error":{"message":"too large"}}', status="413 Too Large")
@@ -390,6 +465,54 @@ async def test_an_answer_before_the_request_is_whole_reaches_the_agent(tmp_path:
             assert await reader.read() == b""
         [record] = meter.requests()
         assert (record.status, record.error) == (413, "too large")
+
+
+async def test_an_answer_reaches_an_agent_that_is_still_sending_much(tmp_path: Path) -> None:
+    async def answer(request: Request) -> None:
+        await asyncio.sleep(0.1)
+        await request.reply(b"{}", status="413 Too Large")
+        await request.hung_up()
+
+    async with (
+        raw_server(answer, read_body=False) as raw,
+        metering(route_to(raw.base_url), tmp_path) as (meter, http),
+    ):
+        assert (await http.post(MESSAGES, content=bytes(20_000_000))).status_code == 413
+        [record] = meter.requests()
+        assert (record.status, record.error) == (413, "")
+
+
+async def test_a_connection_that_was_said_to_close_closes(tmp_path: Path) -> None:
+    async def answer(request: Request) -> None:
+        await request.send(head("Content-Length: 4"), b"ab")
+        await request.reader.readexactly(4)
+        await request.send(b"cd")
+
+    async with (
+        raw_server(answer, read_body=False) as raw,
+        metering(route_to(raw.base_url), tmp_path) as (meter, _),
+        dialogue(meter) as (door, reader, writer),
+    ):
+        writer.write(f"POST {door}/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n12".encode())
+        assert b"Connection: close\r\n" in await reader.readuntil(b"ab")
+        writer.write(b"34")
+        assert await reader.read() == b"cd"
+
+
+async def test_a_request_is_not_taken_in_before_there_is_a_connection_for_it(tmp_path: Path) -> None:
+    taken = 0
+    async with asyncio.timeout(10), raw_server(ok) as raw:
+        # TLS never stands there: what is awaited is the first line of a request.
+        route = route_to(raw.base_url.replace("http:", "https:"))
+        async with metering(route, tmp_path) as (meter, _), dialogue(meter) as (door, _, writer):
+            writer.write(f"POST {door}/x HTTP/1.1\r\nHost: x\r\nContent-Length: 90000000\r\n\r\n".encode())
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    while taken < 90_000_000:
+                        writer.write(bytes(65536))
+                        await writer.drain()
+                        taken += 65536
+    assert taken < 40_000_000
 
 
 async def test_a_reader_that_stops_stops_the_writer(tmp_path: Path) -> None:
@@ -461,6 +584,20 @@ async def test_the_meters_end_cuts_what_is_under_way_and_records_it(tmp_path: Pa
     assert (record.error, record.complete) == ("the attempt ended", False)
     assert record.usage is not None and record.usage.cache_read == 20
     assert len((tmp_path / "requests.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("steps", range(8))
+async def test_what_comes_as_the_meter_ends_passes_and_is_recorded_or_neither(tmp_path: Path, steps: int) -> None:
+    async with raw_server(ok) as raw:
+        async with metering(route_to(raw.base_url), tmp_path) as (meter, _):
+            address = urlsplit(meter.route.base_url)
+            agent = socket.create_connection((address.hostname, address.port))
+            agent.sendall(f"GET {address.path}/x HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+        await asyncio.sleep(0.05)
+        agent.close()
+    assert len(raw.requests) <= len((tmp_path / "requests.jsonl").read_text().splitlines())
 
 
 async def test_connections_live_on_and_are_made_anew_when_the_endpoint_closes_them(tmp_path: Path) -> None:

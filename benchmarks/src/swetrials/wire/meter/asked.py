@@ -17,8 +17,8 @@ _DECODER = msgspec.json.Decoder(Asked)
 
 
 def asked(body: bytes) -> Asked:
-    """Return what a body asks for; nothing where it is no JSON object."""
+    """Return what a body asks for; nothing where it is no JSON object, or one too deep to be read."""
     try:
         return _DECODER.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return Asked()

@@ -37,7 +37,7 @@ class KeptBodies:
 
     def response(self, data: bytes) -> None:
         """Keep a piece of the response's body, without content encoding."""
-        with suppress(OSError, eventstream.BadFrame):
+        with suppress(OSError, eventstream.BadFrame, orjson.JSONEncodeError):
             self._response.write(self._legible(data))
 
     def close(self) -> None:

@@ -37,10 +37,10 @@ def retry_after_seconds(headers: Headers) -> float | None:
     if said.isascii() and said.isdigit():
         return float(said)
     try:
-        until = parsedate_to_datetime(said)
-    except ValueError:
+        until = parsedate_to_datetime(said).timestamp()
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, until.timestamp() - time.time())
+    return max(0.0, until - time.time())
 
 
 def informational(head: ResponseHead) -> ResponseHead:

@@ -81,10 +81,15 @@ class Incoming(Generic[Head]):
         if self._in_head and self._head_bytes > LONGEST_HEAD_BYTES:
             self.cut = Cut(f"a head is longer than {LONGEST_HEAD_BYTES} bytes", 431)
 
-    def hung_up(self, why: str) -> None:
-        """Take in that nothing more comes."""
+    def hung_up(self, why: str, *, broken: bool) -> None:
+        """Take in that nothing more comes, and whether the connection broke or was closed in an orderly way."""
         if not self.ended:
             self.cut = self.cut or Cut(why)
+
+    @property
+    def untaken_bytes(self) -> int:
+        """How much of the body waits to be taken."""
+        return sum(map(len, self._body))
 
     def take(self) -> bytes:
         """Return what has come of the body and was not taken yet."""
@@ -172,10 +177,10 @@ class IncomingResponse(Incoming[ResponseHead]):
         if not self._informational:
             super().on_message_complete()
 
-    def hung_up(self, why: str) -> None:
-        """Take in that nothing more comes, which ends a body that has no length."""
-        if self._in_head or not self._ends_with_connection:
-            super().hung_up(why)
+    def hung_up(self, why: str, *, broken: bool) -> None:
+        """Take in that nothing more comes; an orderly close ends a body that has no length."""
+        if broken or self._in_head or not self._ends_with_connection:
+            super().hung_up(why, broken=broken)
         elif self.cut is None:
             self.ended = True
 

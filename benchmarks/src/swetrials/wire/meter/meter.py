@@ -104,25 +104,39 @@ class _Door:
 
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
+        self._closed = False
+        self._connections: set[Peer] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection(self) -> asyncio.Protocol:
         """Return what serves a new connection."""
         return _Connection(self)
 
-    def serve(self, agent: Peer) -> asyncio.Task[None]:
-        """Begin to pass on what comes on a connection."""
+    def serve(self, agent: Peer) -> asyncio.Task[None] | None:
+        """Begin to pass on what comes on a connection; ``None`` for one that was accepted too late for that."""
+        if self._closed:
+            agent.abort()
+            return None
+        self._connections.add(agent)
         task = asyncio.create_task(Relay(self.passage, agent).serve())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def lost(self, agent: Peer) -> None:
+        """Forget a connection that is no more."""
+        self._connections.discard(agent)
+
     async def close(self) -> None:
         """Cut every connection and wait until what passed on it is recorded."""
+        self._closed = True
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel("the attempt ended")
         await asyncio.gather(*tasks, return_exceptions=True)
+        # Not every connection has a task that closes it: some still send what is left, and some had only just come.
+        for agent in self._connections:
+            agent.abort()
 
 
 class _Connection(Peer):
@@ -141,5 +155,6 @@ class _Connection(Peer):
     def connection_lost(self, error: Exception | None) -> None:
         """Stop what is under way."""
         super().connection_lost(error)
+        self._door.lost(self)
         if self._passing is not None:
             self._passing.cancel("the agent closed the connection")

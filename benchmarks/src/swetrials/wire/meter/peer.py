@@ -3,15 +3,19 @@
 import asyncio
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
-from swetrials.wire.meter.messages import LONGEST_HEAD_BYTES, Head, Incoming
+from swetrials.wire.meter.messages import LONGEST_HEAD_BYTES, Cut, Head, Incoming
 
 UNSENT_BYTES = 1024 * 1024
 """How much may wait to be sent on a connection before no more is read for it."""
 
 JOINED_BYTES = 64 * 1024
 """Up to here a copy costs less than a further call of the system."""
+
+RUN_OUT_SECONDS = 1.0
+"""How long an answered agent may go on with a request that nobody reads any more."""
 
 
 class Peer(asyncio.Protocol):
@@ -26,6 +30,7 @@ class Peer(asyncio.Protocol):
         self._message: Incoming[Any] | None = None
         self._early = bytearray()
         self._lost = ""
+        self._broken = False
         self._unsent: list[bytes] = []
         self._chunked = False
         self._full = False
@@ -50,8 +55,25 @@ class Peer(asyncio.Protocol):
             Cut: the other side broke off.
         """
         message = self._reading
+        self._transport.resume_reading()
         await self._until(lambda: message.ended)
         return message.take()
+
+    async def run_out(self) -> None:
+        """Pass over the rest of the message that is being read, for a moment.
+
+        To close a connection on bytes that nobody read resets it, and what was sent last can be lost on its way.
+        """
+        message = self._reading
+
+        def over() -> bool:
+            message.take()
+            return message.ended or self._transport.is_closing()
+
+        self._transport.resume_reading()
+        with suppress(Cut, TimeoutError):
+            async with asyncio.timeout(RUN_OUT_SECONDS):
+                await self._until(over)
 
     def pass_body(self, target: "Peer", see: Callable[[bytes], None]) -> asyncio.Future[None]:
         """Pass the body of the message that is being read on to another peer, as it comes, up to and with its end.
@@ -149,11 +171,11 @@ class Peer(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """Take in that the other side sends no more, which closes the connection: nobody waits there for the rest."""
-        self._hung_up("the connection was closed")
+        self._hung_up("the connection was closed", broken=False)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Take in that the connection is no more."""
-        self._hung_up(str(error or "the connection was closed"))
+        self._hung_up(str(error or "the connection was closed"), broken=True)
 
     def pause_writing(self) -> None:
         """Read no more for a connection that has much to send."""
@@ -171,12 +193,14 @@ class Peer(asyncio.Protocol):
         self._source = source
         if source is not None and self._full:
             source._transport.pause_reading()
+        elif source is not None:
+            source._transport.resume_reading()
 
-    def _hung_up(self, why: str) -> None:
+    def _hung_up(self, why: str, *, broken: bool) -> None:
         if not self._lost:
-            self._lost = why
+            self._lost, self._broken = why, broken
             if self._message is not None:
-                self._message.hung_up(why)
+                self._message.hung_up(why, broken=broken)
             self._changed()
 
     @property
@@ -191,17 +215,21 @@ class Peer(asyncio.Protocol):
             message.feed(early)
             self._transport.resume_reading()
         if self._lost:
-            message.hung_up(self._lost)
+            message.hung_up(self._lost, broken=self._broken)
 
     def _until(self, satisfied: Callable[[], bool]) -> asyncio.Future[None]:
-        """Return what is done when the message satisfies; that is asked now and whenever something has come."""
+        """Return what is done when the message satisfies; that is asked now and whenever something has come.
+
+        Once it is done, little more of the body is read before somebody waits for it.
+        """
         message = self._reading
         done = asyncio.get_running_loop().create_future()
 
         def look() -> None:
             if done.done():
-                return
-            if satisfied():
+                if message.untaken_bytes > UNSENT_BYTES:
+                    self._transport.pause_reading()
+            elif satisfied():
                 done.set_result(None)
             elif message.cut is not None:
                 done.set_exception(message.cut)

@@ -83,6 +83,8 @@ class Relay:
         try:
             while await self._next_exchange():
                 self._answered = False
+            self._hang_up()
+            await self._agent.run_out()
         except Cut as cut:
             self._turn_down(cut)
         except asyncio.CancelledError:
@@ -130,10 +132,10 @@ class Relay:
         sending = self._send(call, line, endpoint)
         sending.add_done_callback(partial(_sent, call, line))
         try:
-            await self._return(line, call)
-            return sending.done() and not call.is_last
+            return await self._return(line, call) and sending.done()
         except Cut as cut:
             call.exchange.error = call.exchange.error or f"{endpoint.host} broke off: {cut}"
+            self._agent.close()
             return False
         finally:
             sending.cancel()
@@ -175,24 +177,27 @@ class Relay:
         line.end()
         line.flush()
 
-    async def _return(self, line: Peer, call: _Call) -> None:
-        """Pass a response back.
+    async def _return(self, line: Peer, call: _Call) -> bool:
+        """Pass a response back; return whether the agent may use its connection again.
 
         Raises:
             Cut: the endpoint broke off.
         """
         incoming = IncomingResponse(bodiless=call.head.method == b"HEAD")
         while (head := await line.head_of(incoming)).status < 200:
-            self._agent.start(heads.informational(head).encode(), chunked=False)
-            self._agent.flush()
+            if call.head.version != "1.0":
+                self._agent.start(heads.informational(head).encode(), chunked=False)
+                self._agent.flush()
         call.exchange.response_began(head.status, head.headers)
-        passed = heads.response(head, call.head, closes=call.is_last)
+        closes = call.is_last
+        passed = heads.response(head, call.head, closes=closes)
         self._answered = True
         self._agent.start(passed.encode(), chunked=heads.has_body(head, call.head) and is_chunked(passed.headers))
         await line.pass_body(self._agent, call.exchange.see_response)
         call.exchange.response_ended()
         if incoming.surplus or not incoming.reusable:
             self._hang_up()
+        return not closes
 
     async def _answer(self, call: _Call, status: int) -> bool:
         """Answer in the endpoint's place; return whether the connection can be used again."""
