@@ -5,11 +5,12 @@ import gzip
 import itertools
 import socket
 import struct
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
@@ -535,6 +536,21 @@ async def test_a_reader_that_stops_stops_the_writer(tmp_path: Path) -> None:
                 await asyncio.sleep(0.2)
         # What the kernel buffers on four ends, and nothing like what could have been written meanwhile.
         assert 0 < reached < 40_000_000
+
+
+async def test_a_body_that_goes_nowhere_is_not_kept(tmp_path: Path) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(60):
+            yield bytes(1_000_000)
+
+    async with metering(route_to("http://127.0.0.1:9"), tmp_path) as (meter, http):
+        tracemalloc.start()
+        try:
+            assert (await http.post("/x", content=body())).status_code == 502
+            assert (await http.post(urljoin(meter.route.base_url, "/elsewhere"), content=body())).status_code == 401
+            assert tracemalloc.get_traced_memory()[1] < 20_000_000
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.parametrize("begun", [True, False], ids=["in mid-stream", "before any answer"])

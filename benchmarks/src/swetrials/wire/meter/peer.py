@@ -48,32 +48,31 @@ class Peer(asyncio.Protocol):
         await self._until(lambda: bool(message.heads))
         return message.heads.popleft()
 
-    async def body(self) -> bytes:
-        """Return the whole body of the message that is being read.
+    async def read_body(self, see: Callable[[bytes], None]) -> None:
+        """Read the body of the message that is being read up to its end; ``see`` is called with each piece.
 
         Raises:
             Cut: the other side broke off.
         """
         message = self._reading
+
+        def read_on() -> bool:
+            if data := message.take():
+                see(data)
+            return message.ended
+
         self._transport.resume_reading()
-        await self._until(lambda: message.ended)
-        return message.take()
+        await self._until(read_on)
 
     async def run_out(self) -> None:
         """Pass over the rest of the message that is being read, for a moment.
 
         To close a connection on bytes that nobody read resets it, and what was sent last can be lost on its way.
         """
-        message = self._reading
-
-        def over() -> bool:
-            message.take()
-            return message.ended or self._transport.is_closing()
-
-        self._transport.resume_reading()
-        with suppress(Cut, TimeoutError):
-            async with asyncio.timeout(RUN_OUT_SECONDS):
-                await self._until(over)
+        if not self._transport.is_closing():
+            with suppress(Cut, TimeoutError):
+                async with asyncio.timeout(RUN_OUT_SECONDS):
+                    await self.read_body(_pass_over)
 
     def pass_body(self, target: "Peer", see: Callable[[bytes], None]) -> asyncio.Future[None]:
         """Pass the body of the message that is being read on to another peer, as it comes, up to and with its end.
@@ -240,4 +239,8 @@ class Peer(asyncio.Protocol):
 
 
 def _nothing() -> None:
+    pass
+
+
+def _pass_over(_: bytes) -> None:
     pass

@@ -167,7 +167,9 @@ class Relay:
     async def _send_signed(
         self, signer: Signer, head: RequestHead, line: Peer, exchange: Exchange, endpoint: Endpoint
     ) -> None:
-        body = await self._agent.body()
+        pieces: list[bytes] = []
+        await self._agent.read_body(pieces.append)
+        body = b"".join(pieces)
         exchange.see_request(body)
         url = endpoint.url_of(head.target.decode("latin-1"))
         headers = head.headers + signer.headers(head.method.decode(), url, head.headers, body)
@@ -201,7 +203,7 @@ class Relay:
 
     async def _answer(self, call: _Call, status: int) -> bool:
         """Answer in the endpoint's place; return whether the connection can be used again."""
-        call.exchange.see_request(await self._agent.body())
+        await self._agent.read_body(call.exchange.see_request)
         call.exchange.request_ended()
         self._say(status, error_body(call.dialect, status, call.exchange.error), closes=call.is_last)
         return not call.is_last
