@@ -363,10 +363,27 @@ async def test_a_request_that_is_no_http_is_turned_down(tmp_path: Path) -> None:
         assert meter.requests() == []
 
 
-async def test_a_change_of_the_protocol_is_turned_down(tmp_path: Path) -> None:
+async def test_an_offer_to_change_the_protocol_is_passed_over(tmp_path: Path) -> None:
+    async def echo(request: Request) -> None:
+        await request.reply(request.body)
+
+    async with (
+        raw_server(echo) as raw,
+        metering(route_to(raw.base_url), tmp_path) as (meter, _),
+        dialogue(meter) as (door, reader, writer),
+    ):
+        offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+        for body in ("first", "again"):
+            writer.write(f"POST {door}/x HTTP/1.1\r\n{offer}Content-Length: 5\r\n\r\n{body}".encode())
+            assert (await reader.readuntil(body.encode())).startswith(b"HTTP/1.1 200 ")
+    assert [request.body for request in raw.requests] == [b"first", b"again"]
+    assert {request.header("upgrade") or request.header("http2-settings") for request in raw.requests} == {None}
+
+
+async def test_a_tunnel_is_turned_down(tmp_path: Path) -> None:
     async with raw_server(ok) as raw, metering(route_to(raw.base_url), tmp_path) as (meter, _):
-        async with dialogue(meter) as (door, reader, writer):
-            writer.write(f"GET {door}/x HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n".encode())
+        async with dialogue(meter) as (_, reader, writer):
+            writer.write(b"CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test\r\n\r\n")
             assert (await reader.read()).startswith(b"HTTP/1.1 501 ")
         assert raw.requests == []
 

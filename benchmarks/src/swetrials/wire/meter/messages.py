@@ -1,7 +1,7 @@
 """Messages of HTTP/1.1 as they come in: llhttp, by way of httptools, has the protocol."""
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import httptools
@@ -72,14 +72,18 @@ class Incoming(Generic[Head]):
             self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self.heads.clear()
-            self.ended, self.cut = False, Cut("a change of the protocol (Upgrade) is not passed on", 501)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._keep_protocol(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             if not self.ended:
                 self.cut = Cut(str(error))
         if self._in_head and self._head_bytes > LONGEST_HEAD_BYTES:
             self.cut = Cut(f"a head is longer than {LONGEST_HEAD_BYTES} bytes", 431)
+
+    def _keep_protocol(self, rest: bytes) -> None:
+        """Go on behind a head that changes the protocol, where the parser stops."""
+        self.heads.clear()
+        self.ended, self.cut = False, Cut("a change of the protocol (Upgrade) is not passed on", 501)
 
     def hung_up(self, why: str, *, broken: bool) -> None:
         """Take in that nothing more comes, and whether the connection broke or was closed in an orderly way."""
@@ -136,6 +140,19 @@ class IncomingRequest(Incoming[RequestHead]):
         self._in_head = False
         version = self._parser.get_http_version()
         self.heads.append(RequestHead(self._parser.get_method(), self._target, self._headers, version))
+
+    def _keep_protocol(self, rest: bytes) -> None:
+        """Read an offer to change the protocol as if it were not made, as a server may (RFC 9110, 7.8)."""
+        head = self.heads.pop()
+        if head.method == b"CONNECT":
+            super()._keep_protocol(rest)
+            return
+        self.ended = self.reusable = False
+        self._in_head = True
+        self._target, self._headers = b"", []
+        self._parser = httptools.HttpRequestParser(self)
+        kept = [(name, value) for name, value in head.headers if name.lower() != b"upgrade"]
+        self.feed(replace(head, headers=kept).encode() + rest)
 
 
 class IncomingResponse(Incoming[ResponseHead]):
