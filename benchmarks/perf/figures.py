@@ -43,7 +43,7 @@ def percentage(
     limit: float | None,
     pick: Callable[[Sequence[float]], float] = min,
 ) -> Figure:
-    """Return by how many per cent a run got longer: of several, the shortest, which the machine disturbed least."""
+    """Return by how many per cent a run got longer: of several, the shortest or what ``pick`` picks."""
     without, with_it = pick(base), pick(measured)
     return Figure(what, unit, without, with_it, (with_it / without - 1) * 100, "%", limit)
 
