@@ -227,7 +227,10 @@ async def test_a_request_body_passes_when_it_comes(tmp_path: Path) -> None:
         assert meter.requests()[0].request_bytes == 6
 
 
-async def test_informational_responses_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "expected"), [("1.1", ["100", "103", "200"]), ("1.0", ["200"])])
+async def test_informational_responses_pass_to_who_knows_them(
+    tmp_path: Path, version: str, expected: list[str]
+) -> None:
     async def answer(request: Request) -> None:
         await request.send(head(status="100 Continue"), head("Link: </x>", status="103 Early Hints"))
         await request.reply(b"done")
@@ -237,11 +240,11 @@ async def test_informational_responses_pass(tmp_path: Path) -> None:
         metering(route_to(raw.base_url), tmp_path) as (meter, _),
         dialogue(meter) as (door, reader, writer),
     ):
-        writer.write(f"GET {door}/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        writer.write(f"GET {door}/x HTTP/{version}\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         heard = await reader.readuntil(b"done")
     statuses = [line.split()[1] for line in heard.decode().split("\r\n") if line.startswith("HTTP/")]
-    assert statuses == ["100", "103", "200"]
-    assert b"link: </x>" in heard.lower()
+    assert statuses == expected
+    assert (b"link: </x>" in heard.lower()) == (version == "1.1")
 
 
 async def test_huge_headers_pass_and_endless_ones_are_turned_down(tmp_path: Path) -> None:
@@ -439,8 +442,9 @@ async def test_of_two_requests_in_one_piece_the_second_is_the_agents_to_repeat(t
         assert len(raw.requests) == len(meter.requests()) == 1
 
 
+@pytest.mark.parametrize("offer", ["", "Connection: Upgrade\r\nUpgrade: h2c\r\n"], ids=["", "offering HTTP/2"])
 @pytest.mark.parametrize("framing", ["Content-Length: 4", CHUNKED, "X-Ends: with the connection"])
-async def test_an_agent_that_speaks_http_1_0_gets_no_chunks(tmp_path: Path, framing: str) -> None:
+async def test_an_agent_that_speaks_http_1_0_gets_no_chunks(tmp_path: Path, framing: str, offer: str) -> None:
     async def answer(request: Request) -> None:
         await request.send(head(framing), chunk(b"done") + chunk(b"") if framing == CHUNKED else b"done")
         request.writer.close()
@@ -450,24 +454,10 @@ async def test_an_agent_that_speaks_http_1_0_gets_no_chunks(tmp_path: Path, fram
         metering(route_to(raw.base_url), tmp_path) as (meter, _),
         dialogue(meter) as (door, reader, writer),
     ):
-        writer.write(f"GET {door}/x HTTP/1.0\r\n\r\n".encode())
+        writer.write(f"GET {door}/x HTTP/1.0\r\n{offer}\r\n".encode())
         heard = await reader.read()
     assert heard.endswith(b"\r\n\r\ndone")
     assert b"transfer-encoding" not in heard.lower()
-
-
-async def test_an_agent_that_speaks_http_1_0_gets_no_informational_responses(tmp_path: Path) -> None:
-    async def answer(request: Request) -> None:
-        await request.send(head(status="103 Early Hints"))
-        await request.reply(b"done")
-
-    async with (
-        raw_server(answer) as raw,
-        metering(route_to(raw.base_url), tmp_path) as (meter, _),
-        dialogue(meter) as (door, reader, writer),
-    ):
-        writer.write(f"GET {door}/x HTTP/1.0\r\n\r\n".encode())
-        assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
 
 
 async def test_an_answer_before_the_request_is_whole_reaches_the_agent(tmp_path: Path) -> None:

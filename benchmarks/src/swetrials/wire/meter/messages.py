@@ -30,7 +30,8 @@ class RequestHead:
 
     def encode(self) -> bytes:
         """Return it as it is sent."""
-        return b"%b %b HTTP/1.1\r\n%b\r\n" % (self.method, self.target, _lines(self.headers))
+        version = self.version.encode()
+        return b"%b %b HTTP/%b\r\n%b\r\n" % (self.method, self.target, version, _lines(self.headers))
 
 
 @dataclass(frozen=True)
