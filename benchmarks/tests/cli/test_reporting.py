@@ -91,6 +91,14 @@ def test_a_trial_that_cannot_be_read_is_named_and_left_out(tmp_path: Path, capsy
     assert html.escape(errors.strip()) in (tmp_path / "page.html").read_text()
 
 
+def test_trials_none_of_which_can_be_read_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (write_trial(tmp_path, metrics(task="torn")) / "metrics.json").write_text("{")
+    code, _, errors = told([str(tmp_path), "--out", str(tmp_path / "page.html")], capsys)
+    assert code == 2
+    assert errors.startswith("left out: ") and "torn" in errors
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_the_example_is_made_once_and_reported_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

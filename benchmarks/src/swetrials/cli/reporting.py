@@ -1,9 +1,8 @@
 """``report``: the page and its charts."""
 
-import sys
 from pathlib import Path
 
-from swetrials.cli.outputs import check_folder, check_output
+from swetrials.cli.outputs import LeftOut, check_folder, check_output
 from swetrials.pipeline.example import FOLDER, example_tree
 from swetrials.reports.figures import counted
 from swetrials.reports.page import report, write_report
@@ -21,7 +20,8 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
     """
     check_output("--out", page)
     check_folder("--charts", charts)
-    made = report(tree, page.parent, tie_band=tie_band)
+    left_out = LeftOut()
+    made = report(tree, page.parent, tie_band=tie_band, tell=left_out)
     write_report(made, page, charts)
     print(f"{page}: {page.stat().st_size / 1000:,.0f} kB, {counted(len(made.drawings), 'chart')}")
     if charts is not None and made.drawings:
@@ -31,9 +31,7 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
             print(f"{part.title}:")
         for sentence in part.answer:
             print(f"  {sentence}")
-    for line in made.left_out:
-        print(line, file=sys.stderr)
-    return 1 if made.left_out else 0
+    return 1 if left_out.count else 0
 
 
 def write_example(page: Path | None, charts: Path | None, tie_band: float | None) -> int:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -64,22 +64,30 @@ class ReportError(KnownError):
     """A file of the report cannot be written; the message says which and why."""
 
 
-def report(tree: Path, beside: Path, *, tie_band: float | None = None) -> Report:
+def report(
+    tree: Path, beside: Path, *, tie_band: float | None = None, tell: Callable[[str], None] = lambda line: None
+) -> Report:
     """Read a results tree and draw its charts. Each scope has a part of its own; rehearsals come last, unranked.
 
-    A trial that cannot be read is left out, and named.
+    A trial that cannot be read is left out, and named on the page.
 
     Args:
         tree: a results tree, or any folder in one.
         beside: the folder that the page will be in; its links start there.
         tie_band: points within which two scores count as equal; without it, what the trials' noise says.
+        tell: takes a line for each trial that is left out, as soon as it is met.
 
     Raises:
         ResultsTreeError: there is no trial that can be read.
         MixtureError: trials of one scope cannot be set beside each other.
     """
     left_out = list[str]()
-    groups = _by_board(read_rows(tree, left_out.append))
+
+    def leave_out(line: str) -> None:
+        left_out.append(line)
+        tell(line)
+
+    groups = _by_board(read_rows(tree, leave_out))
     names = _names(groups)
 
     def link(folder: str) -> str:
