@@ -74,7 +74,7 @@ def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str
     Args:
         request: what to evaluate.
         router_skill: the folder of the router's skill, whose ``route.py`` is the rule.
-        tell: takes a line for each trial that cannot be read.
+        tell: takes a line for each task and each trial that is left out.
 
     Raises:
         KnownError: a file, a name or a figure cannot be used; the message says which.
@@ -91,6 +91,8 @@ def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str
     allowed_file = None if request.no_allow_list else request.allowed_file or router_skill / "allowed-models.txt"
     rule = RouterRule(router_skill, allowed_file=allowed_file, available=request.available, tie_band=request.tie_band)
     ground = Ground(rows, rule, _baseline(request, rule, rows), tiers)
+    for task, reason in left_out.items():
+        tell(f"left out: {task}: {reason}")
     runs = tuple(
         _run(ground, needs, floor, holdout=request.holdout) for floor, needs in _policies(request, table, tiers)
     )
