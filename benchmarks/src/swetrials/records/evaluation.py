@@ -140,11 +140,28 @@ class RubricEvaluation(Record):
         return self
 
 
+class Judgment(Record):
+    """One judge's word on a trial, and exactly what it was scored with."""
+
+    kind: Literal["rubric", "tests"]
+    scored_sha256: str | None = Field(
+        None, description="of all that scored it, by content; null: an old judgment, which is a version of its own"
+    )
+    rubric: RubricEvaluation | None = None
+    tests: TestsEvaluation | None = None
+
+
 class Evaluation(Record):
-    """``eval.json``: every judge's word on one trial. Mirrored in ``metrics.json`` under ``evaluation``."""
+    """``eval.json``: every judge's word on one trial. Mirrored in ``metrics.json`` under ``evaluation``.
+
+    ``judges`` holds them by name: ``tests``, ``codex/<model>``. ``rubric`` and ``tests`` show those that readers of
+    an earlier version look for: the rubric of ``headline_judge``, which is the first rubric judge given.
+    """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     task: str
     trial_id: str = Field(description="the trial these scores belong to; another one's scores are stale")
     rubric: RubricEvaluation | None = None
     tests: TestsEvaluation | None = None
+    judges: dict[str, Judgment] = Field({}, exclude_if=lambda judges: not judges)
+    headline_judge: str | None = Field(None, exclude_if=lambda name: name is None)

@@ -48,6 +48,11 @@ class TrialIdentity(Record):
     dataset: str = Field(description="the dataset's name; of imported figures, which name none, their scope")
     dataset_sha256: str | None = Field(description="of the dataset file; None: imported figures do not tell")
     task_sha256: str | None = Field(description="of the task's text and settings, ground truth included; likewise")
+    given_sha256: str | None = Field(
+        None,
+        exclude_if=lambda digest: digest is None,
+        description="of all that the agent was given, by content; absent: a record of before there was one",
+    )
     rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
 
 
@@ -99,6 +104,17 @@ class Provenance(Record):
     platform: str | None
 
 
+class Hosting(Record):
+    """How the model was hosted, as far as the server or the configuration tells; null: nobody told."""
+
+    instance_type: str | None = None
+    gpu: str | None = None
+    tensor_parallel_size: int | None = Field(None, ge=1)
+    precision: str | None = None
+    context_window: int | None = Field(None, ge=1, description="tokens that the server serves")
+    engine: str | None = Field(None, description="name and version of what serves the model")
+
+
 class Metrics(Record):
     """One trial. The flat names are those that published results of this kind carry; the blocks are ours."""
 
@@ -116,6 +132,7 @@ class Metrics(Record):
     endpoint: str | None = None
     aws_region: str | None = None
     serving: str | None = Field(None, description="what serves the model: rehearsal, vllm, ...")
+    hosting: Hosting | None = Field(None, exclude_if=lambda hosting: hosting is None)
     artifacts_produced: tuple[str, ...] = ()
     artifacts_expected: tuple[str, ...] = EXPECTED_ARTIFACTS
     input_tokens: int | None = Field(None, description="fresh input, caches excluded")
@@ -139,6 +156,12 @@ class Metrics(Record):
     trial: TrialIdentity
     usage: UsageBlock = UsageBlock()
     cost: Cost = Cost()
+    spent_elsewhere_usd: float | None = Field(
+        None,
+        ge=0,
+        exclude_if=lambda usd: usd is None,
+        description="what attempts of this folder with another wording or other settings cost; no part of cost",
+    )
     cost_winning_attempt: Cost = Cost()
     time: TimeSplit = TimeSplit()
     outcome: Outcome

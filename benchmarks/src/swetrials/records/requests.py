@@ -6,6 +6,25 @@ from swetrials.records.base import Record
 from swetrials.records.usage import Usage, UsageReport
 
 
+class PriceTerms(Record):
+    """What an answer says of its own price, beside its tokens and its model. Spellings and sources: docs/usage.md."""
+
+    service_tier: str | None = Field(None, description="standard, priority, batch, ...; null: not told")
+    speed: str | None = Field(None, description="standard, fast; null: not told")
+    inference_geo: str | None = Field(None, description="where the vendor ran it, when that has a price")
+    server_tools: dict[str, int] = Field({}, description="uses of tools that the server runs, by its own names")
+    reported_usd: float | None = Field(None, ge=0, description="the price that the answer itself states")
+
+
+class BilledPart(Record):
+    """Calls of a model that share one price: the same model answered, at the same terms."""
+
+    model: str | None = Field(description="the one that answered; of an answer that names none, the one asked for")
+    terms: PriceTerms = PriceTerms()
+    calls: int = Field(ge=0)
+    usage: UsageReport = UsageReport()
+
+
 class RequestRecord(Record):
     """One request and its response, without their bodies. Times are seconds since the attempt began."""
 
@@ -23,6 +42,11 @@ class RequestRecord(Record):
     model_served: str | None = None
     stop_reason: str | None = None
     usage: Usage | None = Field(None, description="as the response tells it, made disjoint; None: it does not tell")
+    price_terms: PriceTerms | None = Field(
+        None,
+        exclude_if=lambda terms: terms is None,
+        description="what the response says of its price besides; absent: nothing",
+    )
     complete: bool = Field(False, description="the response came to its own end")
     probe: bool = Field(False, description="a call for one token that an agent makes to look at its endpoint")
     retry: bool = Field(False, description="the same body as a request that had failed")
@@ -46,3 +70,4 @@ class RequestsBlock(Record):
     waiting_seconds: float | None = Field(None, description="between a failed request and the next one")
     first_token_seconds_median: float | None = None
     usage: UsageReport = UsageReport()
+    parts: tuple[BilledPart, ...] = Field((), description="the same usage by what it is billed as; probes among it")

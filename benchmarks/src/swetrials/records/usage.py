@@ -29,6 +29,12 @@ class Usage(Record):
     cache_write_1h: Count = Field(None, ge=0, description="part of cache_write kept for one hour")
     output: Count = Field(None, ge=0, description="generated tokens, reasoning included")
     reasoning: Count = Field(None, ge=0, description="part of output spent on reasoning")
+    input_total: Count = Field(
+        None,
+        ge=0,
+        exclude_if=lambda total: total is None,
+        description="the whole prompt, where it was told and its parts were not; absent where the buckets say it",
+    )
 
     @property
     def total(self) -> Count:
@@ -67,6 +73,16 @@ class UsageReport(Record):
     usage: Usage = Usage()
     completeness: Completeness = "unknown"
     requests: Count = Field(None, ge=0, description="API requests behind the figure, when the witness counts them")
+    at_least: Usage | None = Field(
+        None,
+        exclude_if=lambda bound: bound is None,
+        description="the least that each bucket can be; absent where every bucket is known",
+    )
+    at_most: Usage | None = Field(
+        None,
+        exclude_if=lambda bound: bound is None,
+        description="the most that each bucket can be, null where nothing bounds it; absent likewise",
+    )
 
     def __add__(self, other: Self) -> Self:
         """Join two attempts' figures; the sum is no more complete than its least complete part.
