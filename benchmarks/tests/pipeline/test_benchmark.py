@@ -214,7 +214,7 @@ def finished(yard: Yard, task: str, kind: K = K.COMPLETED, **changes: Any) -> Me
     same: dict[str, Any] = {
         "task": task, "dataset": "yard", "task_sha256": dataset.task_sha256(words), "provider": "endpoint",
         "skill_sha256": sha256_of("Do the task.\n"), "agent": "stand-in", "scope": "yard",
-        "agent_version": "1.0", "limits": Limits.of(yard.runner(settings_file=None), None),
+        "agent_version": "1.0", "limits": Limits.of(yard.runner(settings_file=None), None), "commit": yard.commit,
     }  # fmt: skip
     return metrics(kind, **{**same, **changes})
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from anyio.to_thread import run_sync
 from filelock import FileLock, Timeout
 
 from swetrials.pipeline.forecast import budget_check, forecast
 from swetrials.pipeline.locking import locked
 from swetrials.pipeline.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
+from swetrials.pipeline.recovery import recover_killed
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check, Hosting
 from swetrials.records.errors import KnownError
@@ -21,7 +23,6 @@ from swetrials.trials.crew import Listener
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.schedule import run_trials
-from swetrials.trials.standing import standings
 from swetrials.trials.trial import Observer
 
 
@@ -101,14 +102,17 @@ async def run_plan(
         UsageError: another run is writing to the same results.
     """
     with _only_run(bench.plan.scopes):
-        standing = standings(bench.plan, bench.agent_version)
+        recover_killed(bench.plan.scopes, bench.prices)
+        standing = await run_sync(bench.standings)
         kept = [s for s in standing if options.resume and s.finished]
         to_run = [s for s in standing if s not in kept]
         expected = forecast(bench, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
         about = (on_disk, budget_check(bench, expected))
         async with bench.executor.open(bench.config) as machines:
-            await preflight(bench, hosting, options, viewer, about, more_checks, machines)
+            # A call of the model proves nothing that a run needs in which no trial is to be made.
+            asked = options if to_run else replace(options, skip_probe=True)
+            await preflight(bench, hosting, asked, viewer, about, more_checks, machines)
             if in_the_way := sum(s.stale for s in to_run):
                 viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
             viewer.expect(len(to_run))

@@ -52,8 +52,13 @@ def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, re
         if record.outcome.valid and record.provider == bench.config.provider and record.total_cost_usd is not None
     ]
     records = [standing.state for standing in standings if isinstance(standing.state, Metrics)]
-    spent = sum(record.total_cost_usd or 0.0 for record in records) if resume else 0.0
+    spent = sum(spent_usd(record) for record in records) if resume else 0.0
     return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
+
+
+def spent_usd(record: Metrics) -> float:
+    """Return all that was spent in a trial's folder, as far as it is known: also on what is no part of its cost."""
+    return (record.total_cost_usd or 0.0) + (record.spent_elsewhere_usd or 0.0)
 
 
 def budget_check(bench: Workbench, found: Forecast) -> Check:

@@ -1,6 +1,7 @@
 """What an attempt cost, on the basis that its hosting path is paid by."""
 
 from datetime import datetime
+from typing import Protocol
 
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import hardware_cost
@@ -9,9 +10,24 @@ from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock
-from swetrials.trials.crew import Crew
 
 _THROUGHPUT = "processed_tokens_per_second"
+
+
+class Pricing(Protocol):
+    """What prices an attempt: how the model is hosted, and what that costs. A crew is one."""
+
+    @property
+    def config(self) -> RunnerConfig:
+        """The run's configuration."""
+
+    @property
+    def provider(self) -> Provider:
+        """Where the model is hosted."""
+
+    @property
+    def prices(self) -> PriceBook:
+        """What tokens cost."""
 
 
 def unpriced(config: RunnerConfig, provider: Provider, prices: PriceBook) -> str:
@@ -26,7 +42,7 @@ def unpriced(config: RunnerConfig, provider: Provider, prices: PriceBook) -> str
 
 
 def attempt_cost(
-    crew: Crew,
+    crew: Pricing,
     usage: UsageBlock,
     telemetry: VllmPrometheus | None,
     *,
