@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -83,7 +84,7 @@ async def run_plan(
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
-    more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
+    more_checks: Callable[[int], Awaitable[Sequence[Check]]] | None = None,
     judge: JudgePin | None = None,
 ) -> RunResult:
     """Check everything, then run the trials that are to be run.
@@ -93,7 +94,8 @@ async def run_plan(
         hosting: its provider at work.
         options: what the person decided for this invocation.
         viewer: who is watching.
-        more_checks: what else has to hold before anything is spent, such as a judge that answers.
+        more_checks: what else has to hold before anything is spent, such as a judge that answers; it is told how many
+            trials are to run.
         judge: who is to judge afterwards, for the lock.
 
     Raises:
@@ -110,9 +112,8 @@ async def run_plan(
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
         about = (on_disk, budget_check(bench, expected))
         async with bench.executor.open(bench.config) as machines:
-            # A call of the model proves nothing that a run needs in which no trial is to be made.
-            asked = options if to_run else replace(options, skip_probe=True)
-            await preflight(bench, hosting, asked, viewer, about, more_checks, machines)
+            more = partial(more_checks, len(to_run)) if more_checks else None
+            await preflight(bench, hosting, options, viewer, about, more, machines, idle=not to_run)
             if in_the_way := sum(s.stale for s in to_run):
                 viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
             viewer.expect(len(to_run))
@@ -136,6 +137,8 @@ async def preflight(
     about: Sequence[Check],
     more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
     machines: Machines = HERE,
+    *,
+    idle: bool = False,
 ) -> None:
     """Check everything that a planned run of agents needs, and show each check as it is made.
 
@@ -147,6 +150,7 @@ async def preflight(
         about: what has been found out about the results and the budget.
         more_checks: what else has to hold before anything is spent; not asked when something failed.
         machines: where the agents are to run.
+        idle: nothing is to run, so that no call of the model has to be made to prove that it could.
 
     Raises:
         PreflightError: a check failed; nothing was spent.
@@ -170,7 +174,9 @@ async def preflight(
         show(check)
     for check in () if failed else await machines.checks(bench.crew(hosting), hosting.route("preflight")):
         show(check)
-    if options.skip_probe:
+    if idle:
+        show(Check("probe", "skipped", "no test call was made: nothing is to run"))
+    elif options.skip_probe:
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:
         show(await probe(bench, bench.crew(hosting)))
