@@ -183,6 +183,13 @@ class PriceBook:
         ]
         return bill(report, items, lines, f"provider {provider}" + (f", {region}" if region else ""))
 
+    def vendor_list(self) -> Self:
+        """Return the book without prices of one's own: what vendors ask for their own models, terms included."""
+        kept = tuple(row for row in self.file.tokens if row.service_tier or row.speed)
+        return replace(
+            self, file=PriceFile(genai_prices=self.file.genai_prices, tokens=kept, server_tools=self.file.server_tools)
+        )
+
     def _item(
         self,
         share: Share,

@@ -108,6 +108,11 @@ class Cost(Record):
     )
     hardware: tuple[HardwareLine, ...] = Field((), description="the bill by hardware")
 
+    @property
+    def lacks_a_price(self) -> bool:
+        """Whether a line of the bill has no price."""
+        return any(line.amount_usd is None for line in self.lines) or any(use.amount_usd is None for use in self.uses)
+
     def __add__(self, other: Self) -> Self:
         """Add two attempts' costs; an unknown part leaves the sum a lower bound.
 
