@@ -1,5 +1,7 @@
 """What answers say of their price beside their tokens: each word is billed, or takes ``complete`` away and is named."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,11 +18,9 @@ OPUS = Usage(fresh_input=3_000, cache_read=50_000, cache_write=0, output=4_000)
 """At 5 / 0.50 / 25 dollars: 0.015 + 0.025 + 0.100 = 0.14."""
 
 
-def part(
-    usage: Usage = OPUS, model: str = "claude-opus-4-6", *, calls: int = 1, **terms: str | dict[str, int] | float
-) -> BilledPart:
+def part(terms: dict[str, Any], usage: Usage = OPUS, model: str = "claude-opus-4-6") -> BilledPart:
     report = UsageReport(usage=usage, completeness="complete")
-    return BilledPart(model=model, terms=PriceTerms.model_validate(terms), calls=calls, usage=report)
+    return BilledPart(model=model, terms=PriceTerms.model_validate(terms), calls=1, usage=report)
 
 
 def cost(*parts: BilledPart, model: str = "claude-opus-4-6", provider: str = "endpoint") -> Cost:
@@ -41,8 +41,8 @@ def summed(bill: Cost) -> float:
         {"service_tier": "auto"},
     ],
 )
-def test_words_for_nothing_special_cost_the_standard_price(terms: dict[str, str]) -> None:
-    bill = cost(part(**terms))
+def test_words_for_nothing_special_cost_the_standard_price(terms: dict[str, Any]) -> None:
+    bill = cost(part(terms))
     assert (bill.amount_usd, bill.status, bill.note) == (0.14, "complete", "")
     assert {line.terms for line in bill.lines} == {""}
 
@@ -60,8 +60,8 @@ def test_words_for_nothing_special_cost_the_standard_price(terms: dict[str, str]
         ("claude-opus-5", {"inference_geo": "us", "server_tools": {"web_search_requests": 1}}, 0.154 + 0.01),
     ],
 )
-def test_what_has_a_published_price_is_billed(model: str, terms: dict[str, str], dollars: float) -> None:
-    bill = cost(part(model=model, **terms), model=model)
+def test_what_has_a_published_price_is_billed(model: str, terms: dict[str, Any], dollars: float) -> None:
+    bill = cost(part(terms, model=model), model=model)
     assert bill.amount_usd == pytest.approx(dollars)
     assert (bill.status, bill.note) == ("complete", "")
     assert summed(bill) == pytest.approx(dollars)
@@ -73,7 +73,7 @@ def test_what_has_a_published_price_is_billed(model: str, terms: dict[str, str],
 def test_a_tier_of_openai_has_the_price_that_its_list_gives() -> None:
     usage = Usage(fresh_input=1_000_000, cache_read=0, cache_write=0, output=0)
     for tier, dollars in {"default": 1.25, "flex": 0.625, "priority": 2.5}.items():
-        bill = cost(part(usage, "gpt-5", service_tier=tier), model="gpt-5")
+        bill = cost(part({"service_tier": tier}, usage, "gpt-5"), model="gpt-5")
         assert (bill.amount_usd, bill.status) == (dollars, "complete")
 
 
@@ -94,9 +94,9 @@ def test_a_tier_of_openai_has_the_price_that_its_list_gives() -> None:
     ],
 )
 def test_what_has_none_takes_complete_away_and_is_named(
-    model: str, provider: str, terms: dict[str, str], named: str, dollars: float | None
+    model: str, provider: str, terms: dict[str, Any], named: str, dollars: float | None
 ) -> None:
-    bill = cost(part(model=model, **terms), model=model, provider=provider)
+    bill = cost(part(terms, model=model), model=model, provider=provider)
     assert bill.status == ("unknown" if dollars is None else "lower_bound")
     assert bill.amount_usd == pytest.approx(dollars)
     assert named in bill.note
@@ -104,13 +104,13 @@ def test_what_has_none_takes_complete_away_and_is_named(
 
 
 def test_another_model_is_billed_at_its_own_price() -> None:
-    bill = cost(part(model="claude-opus-4-6"), part(model="claude-haiku-4-5-20251001"))
+    bill = cost(part({}, model="claude-opus-4-6"), part({}, model="claude-haiku-4-5-20251001"))
     assert bill.amount_usd == pytest.approx(0.14 + 0.14 / 5)
     assert bill.status == "complete"
 
 
 def test_another_model_without_a_price_takes_complete_away() -> None:
-    bill = cost(part(model="claude-opus-4-6"), part(model="someone-else"))
+    bill = cost(part({}, model="claude-opus-4-6"), part({}, model="someone-else"))
     assert (bill.amount_usd, bill.status) == (0.14, "lower_bound")
     assert "no price is known for someone-else" in bill.note
     assert bill.lacks_a_price
@@ -125,14 +125,16 @@ def test_another_model_without_a_price_takes_complete_away() -> None:
     ],
 )
 def test_an_answer_by_its_bare_name_was_called_as_was_asked(asked: str, dollars: float) -> None:
-    bill = cost(part(model="claude-opus-5-20260101"), model=asked, provider="bedrock")
-    assert (bill.amount_usd, bill.status) == (pytest.approx(dollars), "complete")
+    bill = cost(part({}, model="claude-opus-5-20260101"), model=asked, provider="bedrock")
+    assert bill.amount_usd == pytest.approx(dollars)
+    assert bill.status == "complete"
 
 
 def test_a_profile_that_hides_its_reach_is_counted_low_and_not_complete() -> None:
     arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3"
-    bill = cost(part(model="claude-opus-5"), model=arn, provider="bedrock")
-    assert (bill.amount_usd, bill.status) == (pytest.approx(0.14), "lower_bound")
+    bill = cost(part({}, model="claude-opus-5"), model=arn, provider="bedrock")
+    assert bill.amount_usd == pytest.approx(0.14)
+    assert bill.status == "lower_bound"
     assert "whether claude-opus-5 ran by a global profile or a regional one is not told" in bill.note
 
 
@@ -147,20 +149,20 @@ def test_an_own_price_has_no_other_terms_out_of_a_list() -> None:
     }
     book = PriceBook(BOOK.file.model_validate({"tokens": [row]}))
     usage = Usage(fresh_input=1_000_000, cache_read=0, cache_write=0, output=0)
-    told = part(usage, "gpt-5", service_tier="flex")
+    told = part({"service_tier": "flex"}, usage, "gpt-5")
     bill = book.token_cost(told.usage, "gpt-5", "endpoint", None, parts=[told])
     assert (bill.amount_usd, bill.status) == (None, "unknown")
 
 
 def test_what_the_meter_did_not_see_is_the_main_models() -> None:
-    seen = part(speed="fast")
+    seen = part({"speed": "fast"})
     total = UsageReport(usage=OPUS + OPUS, completeness="complete")
     bill = BOOK.token_cost(total, "claude-opus-4-6", "endpoint", None, parts=[seen])
     assert bill.amount_usd == pytest.approx(0.84 + 0.14)
 
 
 def open_prompt(**known: int) -> UsageReport:
-    return UsageReport(usage=Usage(input_total=20_000, output=500, **known), completeness="lower_bound")
+    return UsageReport.of(Usage(input_total=20_000, output=500, **known))
 
 
 def test_a_prompt_told_apart_is_exact() -> None:
@@ -180,16 +182,17 @@ def test_a_prompt_not_told_apart_is_a_range_from_all_cached_to_none() -> None:
     assert bill.note == "of 20,000 tokens of gpt-5 it is not told which are cache_read, fresh_input"
 
 
-def test_bounds_that_a_report_states_make_the_range() -> None:
-    told = Usage(fresh_input=1_000, cache_read=19_000, cache_write=0, output=500)
-    report = UsageReport(
-        usage=Usage(fresh_input=1_000, cache_read=19_000, cache_write=0, output=1_000, input_total=20_000),
-        completeness="lower_bound",
-        at_least=told.model_copy(update={"output": 1_000}),
-        at_most=Usage(fresh_input=21_000, cache_read=39_000, cache_write=0, output=1_000),
-    )
-    bill = BOOK.token_cost(report, "gpt-5", "endpoint", None)
-    assert (bill.low_usd, bill.high_usd) == (pytest.approx(0.008625 + 0.0075), pytest.approx(0.008625 + 0.03))
+def test_calls_that_tell_and_calls_that_do_not_are_a_range_over_the_latter() -> None:
+    told = UsageReport.of(Usage(fresh_input=1_000, cache_read=19_000, cache_write=0, output=500))
+    bill = BOOK.token_cost(told + open_prompt(cache_write=0), "gpt-5", "endpoint", None)
+    assert bill.low_usd == pytest.approx(0.008625 + 0.0075)
+    assert bill.high_usd == pytest.approx(0.008625 + 0.03)
+
+
+def test_a_call_that_broke_off_leaves_no_upper_end() -> None:
+    cut = UsageReport.of(Usage(input_total=20_000, output=500, cache_write=0), whole=False)
+    bill = BOOK.token_cost(open_prompt(cache_write=0) + cut, "gpt-5", "endpoint", None)
+    assert (bill.amount_usd, bill.status, bill.high_usd) == (0.015, "lower_bound", None)
 
 
 def test_ranges_of_attempts_add_up_and_an_open_end_stays_open() -> None:
@@ -261,17 +264,18 @@ def test_a_bill_of_any_shape_adds_up_and_is_complete_only_when_all_of_it_is_know
 @given(st.lists(st.tuples(COUNT, COUNT, COUNT, st.booleans()), min_size=1, max_size=4))
 def test_the_ends_of_a_range_hold_the_true_cost(calls: list[tuple[int, int, int, bool]]) -> None:
     """Some calls tell how much of their prompt was cached, others the prompt alone."""
-    truth, told = Cost(), Cost()
+    truth, told, joined = Cost(), Cost(), UsageReport()
     for index, (fresh, read, output, telling) in enumerate(calls):
         whole = Usage(fresh_input=fresh, cache_read=read, cache_write=0, output=output)
-        blind = UsageReport(
-            usage=Usage(cache_write=0, output=output, input_total=fresh + read), completeness="lower_bound"
-        )
+        blind = UsageReport.of(Usage(cache_write=0, output=output, input_total=fresh + read))
         exact = UsageReport(usage=whole, completeness="complete")
         true = BOOK.token_cost(exact, "gpt-5", "endpoint", None)
         seen = BOOK.token_cost(exact if telling else blind, "gpt-5", "endpoint", None)
-        truth, told = (true, seen) if index == 0 else (truth + true, told + seen)
+        report = exact if telling else blind
+        truth, told, joined = (true, seen, report) if index == 0 else (truth + true, told + seen, joined + report)
     assert truth.amount_usd is not None
     assert told.amount_usd is not None
-    high = told.amount_usd if told.high_usd is None else told.high_usd
-    assert told.amount_usd - 1e-9 <= truth.amount_usd <= high + 1e-9
+    for bill in (told, BOOK.token_cost(joined, "gpt-5", "endpoint", None)):
+        assert bill.amount_usd is not None
+        high = bill.amount_usd if bill.high_usd is None else bill.high_usd
+        assert bill.amount_usd - 1e-9 <= truth.amount_usd <= high + 1e-9

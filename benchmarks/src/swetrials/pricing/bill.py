@@ -1,8 +1,9 @@
 """Tokens x price, line by line, with what is missing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from swetrials.pricing.shares import NOTHING_UNSPLIT, Unsplit, is_bounded
 from swetrials.pricing.token_price import Rates, TokenPrice, span
 from swetrials.records.cost import (
     BUCKETS,
@@ -31,8 +32,7 @@ class Item:
         usage: its tokens.
         price: ``None``: none is known.
         requests: the usages of its single requests where they are known, which long-context prices depend on.
-        unsplit: by bucket of the prompt, how many tokens more it may hold: tokens that were told, but not their bucket.
-            ``None``: nothing bounds it.
+        unsplit: tokens of its prompts besides, of which the bucket was not told.
         terms: what its answers said of their price, in words; empty: the standard price.
         doubt: why the price is not exactly known; empty where it is.
     """
@@ -41,14 +41,9 @@ class Item:
     usage: Usage
     price: TokenPrice | None
     requests: Sequence[Usage] = ()
-    unsplit: Mapping[str, int | None] = field(default_factory=dict)
+    unsplit: Unsplit = NOTHING_UNSPLIT
     terms: str = ""
     doubt: str = ""
-
-    @property
-    def unsplit_tokens(self) -> int:
-        """How many tokens are in one of several buckets, nobody told in which."""
-        return max((width or 0 for width in self.unsplit.values()), default=0)
 
 
 @dataclass(frozen=True)
@@ -90,13 +85,13 @@ def bill(report: UsageReport, items: Sequence[Item], uses: Sequence[UseLine], pl
     ends = [(part.low, part.high) for part in priced] + [(use.amount_usd, use.amount_usd) for use in uses]
     amounts = [least for least, _ in ends if least is not None]
     unpriced = len(amounts) < len(ends)
-    if report.usage.total is None and not any(item.unsplit_tokens for item in items) and not uses:
+    if report.usage.total is None and not any(item.unsplit.tokens for item in items) and not uses:
         return Cost(note=notes)
     if not amounts and unpriced:
         return Cost(note=notes, lines=lines, uses=merged_uses(uses))
     low = round(sum(amounts), _DIGITS)
     highs = [most for _, most in ends if most is not None]
-    bounded = _bounded(report) and len(highs) == len(ends) and not any(item.doubt for item in items)
+    bounded = is_bounded(report) and len(highs) == len(ends) and not any(item.doubt for item in items)
     high = round(sum(highs), _DIGITS) if bounded else None
     whole = report.completeness == "complete" and not _unknown_buckets(report.usage) and high == low
     status: CostStatus = "complete" if whole else "lower_bound"
@@ -117,17 +112,6 @@ def bill(report: UsageReport, items: Sequence[Item], uses: Sequence[UseLine], pl
         lines=lines,
         uses=merged_uses(uses),
     )
-
-
-def _bounded(report: UsageReport) -> bool:
-    """Tell whether the tokens cannot be more than told: all calls are in them, and each bucket is known or bounded."""
-    if report.at_most is not None:
-        return all(getattr(report.at_most, name) is not None for name in _unknown_buckets(report.usage))
-    if report.completeness == "unknown":
-        return False
-    if report.usage.input_total is not None:
-        return report.usage.output is not None
-    return report.completeness == "complete" and not _unknown_buckets(report.usage)
 
 
 def _writes(usage: Usage) -> dict[Bucket, int | None]:
@@ -172,12 +156,14 @@ def _line(item: Item, bucket: Bucket, tokens: int, rate: float | None) -> TokenL
 
 def _unsplit_lines(item: Item) -> Iterator[_Priced]:
     """Yield lines for tokens that may be in one of several buckets: the cheapest ones, up to the dearest ones."""
-    total = item.unsplit_tokens
+    total = item.unsplit.tokens
     if not total:
         return
     rates, dearest = _ends(item)
     spans = {
-        name: (span(rates, bucket), span(dearest, bucket)) for name, bucket in _PROMPT.items() if name in item.unsplit
+        name: (span(rates, bucket), span(dearest, bucket))
+        for name, bucket in _PROMPT.items()
+        if name in item.unsplit.widths
     }
     if item.price is None or any(low is None or high is None for low, high in spans.values()):
         yield _Priced(_line(item, "input", total, None), None, None)
@@ -196,8 +182,7 @@ def _filled(item: Item, total: int, rates: Mapping[str, float], *, dearest: bool
     """Yield how many of the tokens go at which rate, when each bucket is filled up before the next one."""
     left = total
     for name, rate in sorted(rates.items(), key=lambda pair: -pair[1] if dearest else pair[1]):
-        width = item.unsplit[name]
-        tokens = left if width is None else min(width, left)
+        tokens = min(item.unsplit.widths[name], left)
         if tokens:
             yield tokens, rate
         left -= tokens
@@ -208,7 +193,7 @@ def _ends(item: Item) -> tuple[Rates, Rates]:
     price = item.price
     if price is None:
         return {}, {}
-    tier = _tier(price, item.usage, item.unsplit_tokens)
+    tier = _tier(price, item.usage, item.unsplit.tokens)
     return price.rates, price.rates if tier == 0 else price.long_context[tier - 1].rates
 
 
@@ -235,7 +220,7 @@ def _sums_up(item: Item) -> bool:
 
 
 def _tier(price: TokenPrice, usage: Usage, more: int = 0) -> int:
-    input_tokens = (usage.input or 0) + more
+    input_tokens = sum(count or 0 for count in (usage.fresh_input, usage.cache_read, usage.cache_write)) + more
     return sum(input_tokens > tier.above_input_tokens for tier in price.long_context)
 
 
@@ -252,7 +237,7 @@ def _unknown_buckets(usage: Usage) -> list[str]:
 def _notes(
     report: UsageReport, items: Sequence[Item], priced: Sequence[_Priced], uses: Sequence[UseLine], place: str
 ) -> Iterator[str]:
-    if report.usage.total is None and not any(item.unsplit_tokens for item in items):
+    if report.usage.total is None and not any(item.unsplit.tokens for item in items):
         yield f"nobody counted the tokens of {', '.join(item.model for item in items)}"
         return
     for item in items:
@@ -260,10 +245,10 @@ def _notes(
     for use in uses:
         if use.usd_per_1000 is None:
             yield f"no price is known for {use.uses:,} {use.tool} of {use.model} ({place})"
-    open_buckets = {name for item in items for name in item.unsplit}
+    open_buckets = {name for item in items for name in item.unsplit.widths}
     if unknown := [name for name in _unknown_buckets(report.usage) if name not in open_buckets]:
         yield f"nobody counted {', '.join(unknown)}"
-    if report.completeness != "complete" and not (open_buckets and _bounded(report)):
+    if report.completeness != "complete" and not (open_buckets and is_bounded(report)):
         yield "the tokens are a lower bound"
 
 
@@ -271,16 +256,16 @@ def _doubts(item: Item, lines: Sequence[TokenLine], place: str) -> Iterator[str]
     """Yield what keeps a model's part of a bill from being exact."""
     if item.doubt:
         yield item.doubt
-    elif item.price is None and (counts(item.usage) or item.unsplit_tokens):
+    elif item.price is None and (counts(item.usage) or item.unsplit.tokens):
         yield f"no price is known for {item.model} ({place})"
     missing = sorted({line.bucket for line in lines if line.usd_per_million is None and line.terms == item.terms})
     if item.price is not None and missing:
         yield f"no price is known for {', '.join(_WORDS.get(bucket, bucket) for bucket in missing)} of {item.model}"
-    if item.price is not None and not _sums_up(item) and _tier(item.price, item.usage, item.unsplit_tokens):
+    if item.price is not None and not _sums_up(item) and _tier(item.price, item.usage, item.unsplit.tokens):
         threshold = item.price.long_context[0].above_input_tokens
         yield f"requests of {item.model} above {threshold:,} tokens cost more, and which were is not known"
     if any(line.bucket == "cache_write" for line in lines):
         yield f"how long the cache writes of {item.model} are kept is not known, so they count at the lower rate"
-    if item.unsplit_tokens:
-        names = ", ".join(sorted(item.unsplit))
-        yield f"of {item.unsplit_tokens:,} tokens of {item.model} it is not told which are {names}"
+    if item.unsplit.tokens:
+        names = ", ".join(sorted(item.unsplit.widths))
+        yield f"of {item.unsplit.tokens:,} tokens of {item.model} it is not told which are {names}"
