@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swetrials.pricing.book import PriceBook
@@ -236,6 +236,7 @@ TERMS = st.builds(
 PARTS = st.lists(st.builds(BilledPart, model=MODELS, terms=TERMS, calls=st.just(1), usage=REPORTS), max_size=3)
 
 
+@settings(deadline=None)
 @given(REPORTS, PARTS, MODELS, st.sampled_from(["endpoint", "bedrock", "litellm", "nowhere"]))
 def test_a_bill_of_any_shape_adds_up_and_is_complete_only_when_all_of_it_is_known(
     report: UsageReport, parts: list[BilledPart], model: str | None, provider: str
@@ -261,6 +262,7 @@ def test_a_bill_of_any_shape_adds_up_and_is_complete_only_when_all_of_it_is_know
         assert bill.low_usd <= bill.high_usd
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(COUNT, COUNT, COUNT, st.booleans()), min_size=1, max_size=4))
 def test_the_ends_of_a_range_hold_the_true_cost(calls: list[tuple[int, int, int, bool]]) -> None:
     """Some calls tell how much of their prompt was cached, others the prompt alone."""
@@ -277,5 +279,6 @@ def test_the_ends_of_a_range_hold_the_true_cost(calls: list[tuple[int, int, int,
     assert told.amount_usd is not None
     for bill in (told, BOOK.token_cost(joined, "gpt-5", "endpoint", None)):
         assert bill.amount_usd is not None
-        high = bill.amount_usd if bill.high_usd is None else bill.high_usd
+        high = bill.amount_usd if bill.status == "complete" else bill.high_usd
+        assert high is not None
         assert bill.amount_usd - 1e-9 <= truth.amount_usd <= high + 1e-9

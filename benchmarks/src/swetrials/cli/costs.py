@@ -112,7 +112,7 @@ def _bill(cost: Cost) -> Iterator[str]:
     yield from map(_use_line, cost.uses)
     yield from map(_hardware_line, cost.hardware)
     yield f"= {_statement(cost)}"
-    if cost.low_usd is not None and cost.high_usd is not None:
+    if cost.status == "complete" and cost.low_usd is not None and cost.high_usd is not None:
         yield f"  between ${cost.low_usd:,.4f} and ${cost.high_usd:,.4f}"
     if cost.note:
         yield f"  {cost.note}"

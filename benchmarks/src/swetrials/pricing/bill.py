@@ -107,8 +107,8 @@ def bill(report: UsageReport, items: Sequence[Item], uses: Sequence[UseLine], pl
         note=notes,
         source="; ".join(sorted(sources)),
         price_date=min(dates) if dates else None,
-        low_usd=low if high is not None and high > low else None,
-        high_usd=high if high is not None and high > low else None,
+        low_usd=None if whole or high is None else low,
+        high_usd=None if whole else high,
         lines=lines,
         uses=merged_uses(uses),
     )
