@@ -129,7 +129,9 @@ def test_a_total_with_an_unknown_part_is_an_at_least(tree: Path, capsys: pytest.
     assert costs.explain(tree, as_json=False) == 0
     out = capsys.readouterr().out
     assert "no price is known for nobodys-model (provider bedrock)" in out
-    assert out.splitlines()[-1] == "3 trials: at least $60.0000; no price for 1 of them"
+    *_, total, remedy = out.splitlines()
+    assert total == "3 trials: at least $60.0000; no price for 1 of them"
+    assert remedy == f"what has no price wants a row in config/pricing.yaml; then: swetrials cost {tree} --reprice"
 
 
 def test_the_explanation_as_json(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

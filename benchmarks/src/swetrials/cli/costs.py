@@ -28,6 +28,8 @@ def explain(folder: Path, *, as_json: bool) -> int:
         for line in _explanation(trial, metrics):
             print(line)
     print(_closing([metrics.cost for _, metrics in trials], total))
+    if any(metrics.cost.lacks_a_price for _, metrics in trials):
+        print(f"what has no price wants a row in config/pricing.yaml; then: swetrials cost {folder} --reprice")
     return 0
 
 
