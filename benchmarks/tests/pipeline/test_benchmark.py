@@ -286,7 +286,31 @@ def test_without_a_price_no_limit_can_be_kept(yard: Yard) -> None:
     with pytest.raises(PreflightError):
         run(bench_of(yard, max_budget_usd=5.0), QUICK, watcher)
     assert "no price is known for some-model" in watcher.failed()["budget"].detail
+    assert "under tokens:" in watcher.failed()["budget"].mend
     assert watcher.seen == []
+
+
+@pytest.mark.parametrize("limit_usd", [None, 5.0])
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("", "no price is known for some-model"),
+        ("fresh_input: 1, output: 1", "no price is known for cache_read of some-model"),
+        ("fresh_input: 1, cache_read: 1, output: 1", ""),
+    ],
+)
+def test_a_budget_is_ok_only_where_everything_has_a_price(
+    yard: Yard, row: str, told: str, limit_usd: float | None
+) -> None:
+    prices = yard.root / "prices.yaml"
+    line = f"  - {{models: [some-model], providers: [endpoint], {row}, source: x, date: 2026-11}}\n"
+    prices.write_text('schema_version: "1.0"\n' + (f"tokens:\n{line}" if row else ""))
+    watcher, bench = Watcher(), bench_of(yard, max_budget_usd=limit_usd)
+    with suppress(PreflightError):
+        run(replace(bench, prices=PriceBook.load(prices)), QUICK, watcher)
+    (check,) = [check for check in watcher.checks if check.name == "budget"]
+    assert told in check.detail
+    assert check.status == ("ok" if not told else "failed" if limit_usd and not row else "warning")
 
 
 def test_the_lock_pins_what_ran_each_time(yard: Yard) -> None:

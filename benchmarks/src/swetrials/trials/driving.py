@@ -142,9 +142,11 @@ async def _drive(going: Going, watch: Watch) -> Ended:
 
 
 def _cost_so_far(going: Going) -> float | None:
-    metered = going.way.meter.block().usage if going.way is not None and going.way.meter is not None else None
-    usage = usage_block(going.tally.usage, metered, None, {})
+    block = going.way.meter.block() if going.way is not None and going.way.meter is not None else None
+    usage = usage_block(going.tally.usage, block.usage if block else None, None, {})
     wall_seconds = (datetime.now(UTC) - going.started).total_seconds()
-    cost = attempt_cost(going.crew, usage, None, reported_usd=None, wall_seconds=wall_seconds, at=going.started)
+    cost = attempt_cost(
+        going.crew, usage, None, reported_usd=None, wall_seconds=wall_seconds, at=going.started, requests=block
+    )
     going.cost_usd = cost.amount_usd
     return cost.amount_usd

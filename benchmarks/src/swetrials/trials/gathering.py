@@ -13,7 +13,7 @@ from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
-from swetrials.trials.costing import attempt_cost
+from swetrials.trials.costing import attempt_cost, cost_doubts
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.plausibility import usage_doubts
 from swetrials.trials.telling import TRAJECTORY, doubtful_doings, keep, told
@@ -101,6 +101,7 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     keep(order, trajectory)
     findings += _doubts(tally, ended)
     findings += _doubts_of_the_route(crew, remains)
+    findings += cost_doubts(crew, usage, cost, remains.requests, ended.started_at)
     findings += usage_doubts(usage.reported, usage.metered, remains.turns)
     findings += doubtful_doings(crew, order, remains.space, trajectory)
     record = AttemptRecord(
@@ -141,6 +142,7 @@ def cost_of(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
         reported_usd=end.cost_usd if end else None,
         wall_seconds=remains.ended.wall_seconds,
         at=remains.ended.started_at,
+        requests=remains.requests,
     )
 
 
