@@ -34,9 +34,9 @@ from swetrials.agents.events import (
 from swetrials.agents.failures import failure
 from swetrials.agents.jsonl import JsonLines, count, mapping, text
 from swetrials.agents.line_reader import LineReader
-from swetrials.agents.usage_sum import UsageSum
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
+from swetrials.records.usage_sum import UsageSum
 
 SUBAGENT = "task"
 """The tool that sets a subagent to work."""
