@@ -15,6 +15,7 @@ from providers.server import Server, models, plain
 from swetrials.pipeline.benchmark import PreflightError, RunOptions, run_plan
 from swetrials.pipeline.preflight import probe
 from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost

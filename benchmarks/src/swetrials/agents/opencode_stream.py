@@ -119,7 +119,9 @@ class OpenCodeReader(LineReader):
             yield from self._nothing()
             return
         self._nothings = 0
-        self._close_step(told=usage.total is not None)
+        if usage.output == 0 and self._step_holds_something:
+            usage = usage.model_copy(update={"output": None})  # an answer with content is of some tokens
+        self._close_step(told=usage.is_whole)
         step_id = text(part.get("id"))
         if step_id not in self._counted:
             self._counted.add(step_id)

@@ -34,6 +34,7 @@ class RequestRecord(Record):
     dialect: str | None = Field(description="None: not a call of a model")
     started_seconds: float
     first_byte_seconds: float | None = Field(None, description="first byte of the response's body")
+    last_byte_seconds: float | None = Field(None, description="last byte of the response's body so far")
     ended_seconds: float
     status: int | None = Field(None, description="None: no response came")
     retry_after_seconds: float | None = Field(None, ge=0, description="how long the endpoint asks to be left alone")

@@ -110,7 +110,7 @@ def attempt_cost(
 
 
 def cost_doubts(
-    crew: Crew, usage: UsageBlock, cost: Cost, requests: RequestsBlock | None, at: datetime
+    crew: Pricing, usage: UsageBlock, cost: Cost, requests: RequestsBlock | None, at: datetime
 ) -> Sequence[Finding]:
     """Return findings on an attempt's cost: other figures that differ from it, and a limit that cannot be kept."""
     config = crew.config

@@ -91,7 +91,15 @@ def rebuilt(folder: TrialFolder, metrics: Metrics, number: int, began_at: str, p
         outcome=Outcome.of(OutcomeKind.INTERRUPTED, "the harness was killed while the agent worked"),
         usage=usage,
         requests=block.model_copy(update={"usage": usage.metered}) if block is not None else None,
-        cost=attempt_cost(pricing, usage, None, reported_usd=None, wall_seconds=wall_seconds or 0.0, at=started),
+        cost=attempt_cost(
+            pricing,
+            usage,
+            None,
+            reported_usd=None,
+            wall_seconds=wall_seconds or 0.0,
+            at=started,
+            requests=block,
+        ),
         time=TimeSplit(
             wall_seconds=wall_seconds,
             api_seconds=block.api_seconds if block else None,
@@ -160,4 +168,4 @@ def _heard(path: Path, agent_folder: str) -> Tally:
 
 
 def _at_least(report: UsageReport) -> UsageReport:
-    return report.model_copy(update={"completeness": "lower_bound" if report.usage.total is not None else "unknown"})
+    return UsageReport.of(report.usage, whole=False, requests=report.requests)

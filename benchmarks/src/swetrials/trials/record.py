@@ -10,7 +10,6 @@ from typing import Any
 from swetrials import __version__
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import (
-    EXPECTED_ARTIFACTS,
     AttemptRecord,
     Finding,
     Metrics,
@@ -197,7 +196,7 @@ def _findings(attempts: Sequence[AttemptRecord], usage: UsageBlock) -> list[Find
             message = f"attempt {earlier.number} and its tokens since the last news of it are lost: {earlier.machine}"
             findings.append(Finding(code="machine_lost", severity="warning", message=message))
         elif attempt.reason == "topup":
-            asked = ", ".join(name for name in EXPECTED_ARTIFACTS if name not in earlier.artifacts_produced)
+            asked = ", ".join(earlier.outcome.missing)
             findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
         elif attempt.reason == "first":
             message = f"attempt {earlier.number} ended as {earlier.outcome.kind} in an earlier session; it is counted"

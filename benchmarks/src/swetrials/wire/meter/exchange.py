@@ -41,6 +41,7 @@ class Exchange:
         self._bodies = bodies
         self._started = self._now()
         self._first_byte: float | None = None
+        self._last_byte: float | None = None
         self._ended: float | None = None
         self._refused = self._retry = False
         self._sent_on = True
@@ -105,8 +106,9 @@ class Exchange:
 
     def see_response(self, data: bytes) -> None:
         """Take in a piece of the response's body, as it came."""
+        self._last_byte = self._now()
         if self._first_byte is None:
-            self._first_byte = self._now()
+            self._first_byte = self._last_byte
         self._response_bytes += len(data)
         if self._decode is None:
             return
@@ -146,6 +148,7 @@ class Exchange:
             dialect=self._dialect,
             started_seconds=self._started,
             first_byte_seconds=self._first_byte,
+            last_byte_seconds=self._last_byte,
             ended_seconds=self._now() if self._ended is None else self._ended,
             status=self._status,
             retry_after_seconds=self._retry_after,
