@@ -1,7 +1,6 @@
 """Which variables take Claude Code where, and what the real one then does."""
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -61,10 +60,10 @@ class Place:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         environment = allowed_environment(self.home, self.temporary, launch.environment)
+        assert launch.stdin is not None
+        prompt = launch.files[launch.stdin].encode()
         with anyio.fail_after(120):
-            done = await anyio.run_process(
-                launch.argv, cwd=self.checkout, env=environment, stdin=subprocess.DEVNULL, check=False
-            )
+            done = await anyio.run_process(launch.argv, cwd=self.checkout, env=environment, input=prompt, check=False)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -77,9 +77,8 @@ def test_only_tools_of_the_configuration_are_offered() -> None:
     assert "--no-tools" in Pi().launch(BINARY, job(allowed_tools=("Task",))).argv
 
 
-@pytest.mark.parametrize("prompt", ["--- what", "-v", "@file", "/quit"])
-def test_a_prompt_is_never_taken_for_something_else(prompt: str) -> None:
-    assert Pi().launch(BINARY, job(prompt=prompt)).argv[-2:] == ("--print", f"\n{prompt}")
+def test_a_prompt_is_never_taken_for_a_template_of_the_repository() -> None:
+    assert "--no-prompt-templates" in Pi().launch(BINARY, job(prompt="/quit")).argv
 
 
 ONE_TASK = Usage(fresh_input=9, cache_read=2725, cache_write=1514, output=29)

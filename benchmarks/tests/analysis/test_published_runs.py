@@ -70,9 +70,11 @@ def test_a_total_that_does_not_fit_the_buckets_is_told(tmp_path: Path) -> None:
     assert codes(imported(tmp_path, BEDROCK, total_tokens="7").metrics) == ["usage_total_differs"]
 
 
-def test_a_bill_is_metered_and_the_rent_of_a_machine_is_not(tmp_path: Path) -> None:
+def test_a_figure_that_is_the_agents_own_sum_is_reported_whatever_the_source_calls_it(tmp_path: Path) -> None:
     metered, hardware = imported(tmp_path, BEDROCK).metrics, imported(tmp_path, SELF_HOSTED).metrics
-    assert (metered.cost.basis, metered.cost.amount_usd) == ("metered", float(BEDROCK["cost_usd"]))
+    assert (metered.cost.basis, metered.cost.amount_usd) == ("reported", float(BEDROCK["cost_usd"]))
+    other = imported(tmp_path, {**BEDROCK, "cost_usd": "3.21"}).metrics
+    assert (other.cost.basis, other.cost.amount_usd) == ("metered", 3.21)
     assert metered.cost.reported_usd == float(BEDROCK["total_cost_usd"])
     assert (hardware.cost.basis, hardware.cost.amount_usd) == ("hardware", float(SELF_HOSTED["cost_usd"]))
     assert hardware.cost.reported_usd is None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.records.base import safe_path_part
-from swetrials.records.cost import Cost
+from swetrials.records.cost import Basis, Cost
 from swetrials.records.evaluation import UNITS, Evaluation, RubricEvaluation, UnitScore
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, Finding, Metrics, Provenance, TimeSplit, TrialIdentity
 from swetrials.records.outcome import Outcome, OutcomeKind
@@ -18,6 +18,8 @@ from swetrials.records.slug import model_slug
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
 from swetrials.store.csv_source import CsvRow, CsvSource, read_csv
 from swetrials.store.problems import DocumentError, Problem
+
+_A_CENTS_HUNDREDTH = 0.0001
 
 NOT_TOLD = Provenance(
     harness_version=None,
@@ -151,9 +153,12 @@ def _cost(run: PublishedRun, imported: Imported) -> Cost:
     billed = None if run.self_hosted else run.total_cost_usd
     if run.cost_usd is None or run.cost_basis is None:
         return Cost(reported_usd=billed)
+    # A figure that is the agent's own sum was not metered by anybody, whatever the source calls it.
+    own = billed is not None and abs(billed - run.cost_usd) < _A_CENTS_HUNDREDTH
+    metered: Basis = "reported" if own else "metered"
     return Cost(
         amount_usd=run.cost_usd,
-        basis="metered" if run.cost_basis == "metered" else "hardware",
+        basis=metered if run.cost_basis == "metered" else "hardware",
         status="complete",
         reported_usd=billed,
         note=f"on {imported.hosting_instance}" if imported.hosting_instance else "",

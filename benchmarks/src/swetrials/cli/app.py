@@ -128,7 +128,9 @@ def e2e(
 def judge(
     folder: Annotated[Path, typer.Option(help="A trial's folder; with --recursive, a tree of them.")],
     recursive: Annotated[bool, typer.Option("--recursive", help="Judge every trial below the folder.")] = False,
-    no_overwrite: Annotated[bool, typer.Option("--no-overwrite", help="Keep the scores that are there.")] = False,
+    no_overwrite: Annotated[
+        bool, typer.Option("--no-overwrite", help="Keep scores that would be given in the same way.")
+    ] = False,
     judge: JudgeNames = "tests,codex",
     judge_provider: JudgeProvider = None,
     model: JudgeModel = None,

@@ -91,7 +91,11 @@ def _repository(bench: Workbench, repo: str, tasks: Sequence[Task]) -> Check:
         commits = {bench.repositories.resolve(repo, task.ref)[:12] for task in tasks}
     except GitError as error:
         return Check("repository", "failed", str(error), f"mend repo or ref of {tasks[0].id}")
-    return Check("repository", "ok", f"{tasks[0].repo} at {', '.join(sorted(commits))}")
+    found = f"{tasks[0].repo} at {', '.join(sorted(commits))}"
+    if reason := bench.repositories.out_of_reach(repo):
+        detail = f"{found}, as its tags were when it was last reached: {reason}"
+        return Check("repository", "warning", detail, "reach it, or give full commit ids as refs")
+    return Check("repository", "ok", found)
 
 
 def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool, force: bool) -> Check:
@@ -106,10 +110,12 @@ def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool, force
     stale = [s for s in standings if s.stale]
     if not stale:
         return Check("results", "ok", "no earlier trials in the way")
-    foreign = [f"{s.trial.label} (another {', '.join(s.differs)})" for s in stale if s.foreign]
+    foreign = [s for s in stale if s.foreign]
     if resume and foreign and not force:
-        detail = f"finished trials of which something else was asked: {_listed(foreign)}"
+        detail = f"finished trials of which something else was asked: {_listed([s.told for s in foreign])}"
         mend = "--resume --force to run them again (the old ones move to .trash), or another --output-dir"
+        if any("commit" in s.differs for s in foreign):
+            mend = f"the commit that they ran at as the ref of their tasks keeps them; or {mend}"
         return Check("results", "failed", detail, mend)
     if resume:
         finished = sum(s.finished for s in stale)

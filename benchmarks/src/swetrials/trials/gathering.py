@@ -13,11 +13,12 @@ from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
-from swetrials.trials.costing import attempt_cost
+from swetrials.trials.costing import attempt_cost, cost_doubts
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.plausibility import usage_doubts
+from swetrials.trials.seen import Seen
 from swetrials.trials.telling import TRAJECTORY, doubtful_doings, keep, told
-from swetrials.trials.verdict import Seen, decide
+from swetrials.trials.verdict import decide
 from swetrials.trials.witnesses import counter_disagreements, other_models, usage_block
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import SetAside, put_back
@@ -48,6 +49,7 @@ class Remains:
     aside: tuple[SetAside, ...]
     ended: Ended
     requests: RequestsBlock | None
+    metered: Seen | None
     unmetered: str
     served: UsageReport | None
     telemetry: VllmPrometheus | None
@@ -56,8 +58,8 @@ class Remains:
     @property
     def seen(self) -> Seen | None:
         """What reached the endpoint and came back; ``None`` when nobody counted."""
-        if self.requests is not None:
-            return Seen(self.requests.usage.requests or 0, self.requests.usage.usage.input)
+        if self.metered is not None:
+            return self.metered
         if self.served is not None and self.served.requests is not None:
             return Seen(self.served.requests, self.served.usage.input)
         return None
@@ -81,9 +83,17 @@ class Remains:
         return TimeSplit(
             wall_seconds=round(self.ended.wall_seconds, 3),
             api_seconds=requests.api_seconds if requests else end.api_seconds if end else None,
-            waiting_seconds=requests.waiting_seconds if requests else round(self.tally.waiting_seconds, 3),
+            waiting_seconds=self._waiting_seconds,
             queue_seconds=round(self.queued_seconds, 3),
         )
+
+    @property
+    def _waiting_seconds(self) -> float | None:
+        """Between a failed request and the next, and after the last one that an agent was stopped before."""
+        if self.requests is None or self.metered is None:
+            return round(self.tally.waiting_seconds, 3)
+        waited = self.requests.waiting_seconds
+        return None if waited is None else round(waited + self.metered.waited_seconds(self.ended), 3)
 
 
 def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes]]:
@@ -94,13 +104,14 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     artifacts = _artifacts(crew, remains.space, findings)
     if patch := _patch(crew, order, remains, findings):
         artifacts[PATCH] = crew.redactor.bytes(patch)
-    outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail)
+    outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail, crew.config.idle_timeout_seconds)
     usage = remains.usage
     cost = cost_of(crew, remains, usage)
     trajectory = told(crew, order, remains.recorder, tally, outcome, usage, cost)
     keep(order, trajectory)
     findings += _doubts(tally, ended)
     findings += _doubts_of_the_route(crew, remains)
+    findings += cost_doubts(crew, usage, cost, remains.requests, ended.started_at)
     findings += usage_doubts(usage.reported, usage.metered, remains.turns)
     findings += doubtful_doings(crew, order, remains.space, trajectory)
     record = AttemptRecord(
@@ -141,6 +152,7 @@ def cost_of(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
         reported_usd=end.cost_usd if end else None,
         wall_seconds=remains.ended.wall_seconds,
         at=remains.ended.started_at,
+        requests=remains.requests,
     )
 
 
