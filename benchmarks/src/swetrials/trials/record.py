@@ -155,7 +155,7 @@ def _findings(attempts: Sequence[AttemptRecord], usage: UsageBlock) -> list[Find
             message = f"attempt {earlier.number} and its tokens since the last news of it are lost: {earlier.machine}"
             findings.append(Finding(code="machine_lost", severity="warning", message=message))
         elif attempt.reason == "topup":
-            asked = ", ".join(earlier.outcome.missing)
+            asked = ", ".join(earlier.outcome.missing) or earlier.outcome.detail
             findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
         else:
             message = f"attempt {earlier.number} ended as {earlier.outcome.kind}, and another was made"
