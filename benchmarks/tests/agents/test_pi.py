@@ -128,7 +128,8 @@ def test_who_is_killed_while_waiting_was_waiting_for_something() -> None:
 @pytest.mark.parametrize(("name", "known"), [("cut", 2660), ("cut_chat", None)])
 def test_a_response_that_broke_off_is_a_lower_bound(name: str, known: int | None) -> None:
     report = tally_of(recorded(name)).usage
-    assert (report.completeness, report.requests, report.usage.cache_write) == ("lower_bound", 2, known)
+    assert (report.requests, report.usage.cache_write) == (2, known)
+    assert report.completeness == ("lower_bound" if report.usage.total else "unknown")
 
 
 def test_a_request_that_was_turned_away_is_no_turn() -> None:

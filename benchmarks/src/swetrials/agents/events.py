@@ -214,6 +214,11 @@ class Tally:
         return self.responses.of_main_agent
 
     @property
+    def turns_of_subagents(self) -> int:
+        """Model responses of subagents, as far as the agent tells of them."""
+        return self.responses.count - self.responses.of_main_agent
+
+    @property
     def usage(self) -> UsageReport:
         """The agent's own total when it gave one, else the sum of its responses; its completeness is derived.
 

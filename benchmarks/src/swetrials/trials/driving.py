@@ -80,7 +80,8 @@ class Going:
     def remains(self, ended: Ended, queued_seconds: float = 0.0) -> Remains:
         """Return what is known of it once it has ended."""
         way = self.way or Way(self.route)
-        requests = way.meter.block() if way.meter else None
+        stopped = ended.cause not in {"exited", "grace"}
+        requests = way.meter.block(ended.wall_seconds if stopped else None) if way.meter else None
         return Remains(
             id=self.id,
             space=self.space,

@@ -15,11 +15,11 @@ from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
 from swetrials.trials.costing import attempt_cost, cost_doubts
 from swetrials.trials.crew import Crew, Order
-from swetrials.trials.plausibility import usage_doubts
+from swetrials.trials.plausibility import call_doubts, stream_doubts, usage_doubts
 from swetrials.trials.seen import Seen
 from swetrials.trials.telling import TRAJECTORY, doubtful_doings, keep, told
 from swetrials.trials.verdict import decide
-from swetrials.trials.witnesses import counter_disagreements, other_models, usage_block
+from swetrials.trials.witnesses import counter_disagreements, other_models, unconfirmed, usage_block
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import SetAside, put_back
 from swetrials.workspace.leavings import open_left
@@ -73,8 +73,14 @@ class Remains:
 
     @property
     def turns(self) -> int | None:
-        """Model responses of the main agent; of an agent that tells of none, those that the meter saw."""
-        return self.tally.turns or (self.requests.turns if self.requests is not None else None)
+        """Answered calls of a model, without probes and without those of subagents that the agent tells apart.
+
+        A call that got an error, or an answer that broke off, is none. Calls on the side that an agent does not tell
+        of, such as a summary, are in it. Without a meter it is the agent's own count.
+        """
+        if self.requests is None:
+            return self.tally.turns or None
+        return max(self.requests.turns - self.tally.turns_of_subagents, 0)
 
     @property
     def time(self) -> TimeSplit:
@@ -83,17 +89,9 @@ class Remains:
         return TimeSplit(
             wall_seconds=round(self.ended.wall_seconds, 3),
             api_seconds=requests.api_seconds if requests else end.api_seconds if end else None,
-            waiting_seconds=self._waiting_seconds,
+            waiting_seconds=requests.waiting_seconds if requests else round(self.tally.waiting_seconds, 3),
             queue_seconds=round(self.queued_seconds, 3),
         )
-
-    @property
-    def _waiting_seconds(self) -> float | None:
-        """Between a failed request and the next, and after the last one that an agent was stopped before."""
-        if self.requests is None or self.metered is None:
-            return round(self.tally.waiting_seconds, 3)
-        waited = self.requests.waiting_seconds
-        return None if waited is None else round(waited + self.metered.waited_seconds(self.ended), 3)
 
 
 def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes]]:
@@ -113,6 +111,8 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     findings += _doubts_of_the_route(crew, remains)
     findings += cost_doubts(crew, usage, cost, remains.requests, ended.started_at)
     findings += usage_doubts(usage.reported, usage.metered, remains.turns)
+    findings += unconfirmed(usage)
+    findings += stream_doubts(tally, remains.metered, remains.turns)
     findings += doubtful_doings(crew, order, remains.space, trajectory)
     record = AttemptRecord(
         id=remains.id,
@@ -218,6 +218,7 @@ def _doubts_of_the_route(crew: Crew, remains: Remains) -> list[Finding]:
         findings.append(Finding(code="not_metered", severity="warning", message=message))
     if remains.requests is not None:
         findings += other_models(crew.config.model, remains.requests.models_served)
+        findings += call_doubts(remains.requests, remains.metered)
     if remains.telemetry is not None:
         findings += counter_disagreements(remains.usage.headline, remains.telemetry)
     return findings

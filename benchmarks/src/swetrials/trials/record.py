@@ -196,7 +196,7 @@ def _findings(attempts: Sequence[AttemptRecord], usage: UsageBlock) -> list[Find
             message = f"attempt {earlier.number} and its tokens since the last news of it are lost: {earlier.machine}"
             findings.append(Finding(code="machine_lost", severity="warning", message=message))
         elif attempt.reason == "topup":
-            asked = ", ".join(earlier.outcome.missing)
+            asked = ", ".join(earlier.outcome.missing) or earlier.outcome.detail
             findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
         elif attempt.reason == "first":
             message = f"attempt {earlier.number} ended as {earlier.outcome.kind} in an earlier session; it is counted"

@@ -6,7 +6,6 @@ from itertools import takewhile
 from typing import Self
 
 from swetrials.records.requests import RequestRecord, RequestsBlock
-from swetrials.workspace.processes import Ended
 
 _BAD_REQUEST = 400
 
@@ -19,7 +18,9 @@ class Seen:
         requests: calls of a model that reached the endpoint.
         input: input tokens that their answers told.
         answered: calls that were answered to their end, probes apart; ``None``: nobody counted.
-        cut: calls whose answer began and was not whole.
+        cut: calls whose answer began and was not whole, be it that nobody could read it.
+        lost: calls that left and got no answer.
+        untold: calls whose answer was whole and did not tell every bucket of its tokens.
         last: the call that began last, probes apart; ``None``: there was none, or the witness tells none apart.
         failing_since: when calls began to get no whole answer, up to the last one, in seconds since the attempt began:
             the first of them; of a single one, the last byte that came of its answer. ``None``: the last got one.
@@ -29,6 +30,8 @@ class Seen:
     input: int | None
     answered: int | None = None
     cut: int = 0
+    lost: int = 0
+    untold: int = 0
     last: RequestRecord | None = None
     failing_since: float | None = None
 
@@ -41,6 +44,8 @@ class Seen:
             input=block.usage.usage.input,
             answered=block.turns,
             cut=sum(_began(record) and not record.complete for record in calls),
+            lost=sum(record.status is None and record.request_bytes > 0 for record in calls),
+            untold=sum(not _unanswered(record) and not (record.usage and record.usage.is_whole) for record in calls),
             last=calls[-1] if calls else None,
             failing_since=_failing_since(calls),
         )
@@ -55,12 +60,6 @@ class Seen:
     def unanswered(self) -> bool:
         """Whether the last call got no whole answer."""
         return self.last is not None and _unanswered(self.last)
-
-    def waited_seconds(self, ended: Ended) -> float:
-        """Return how long an agent that was stopped had waited by then to repeat its last call, which had failed."""
-        if ended.cause in {"exited", "grace"} or self.last is None or not self.unanswered:
-            return 0.0
-        return max(ended.wall_seconds - self.last.ended_seconds, 0.0)
 
 
 def _failing_since(calls: Sequence[RequestRecord]) -> float | None:
