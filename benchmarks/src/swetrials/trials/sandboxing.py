@@ -7,8 +7,10 @@ from pathlib import Path
 from swetrials.records.errors import KnownError
 from swetrials.store.project import Project
 from swetrials.trials.crew import Sandbox
-from swetrials.workspace.environment import toolchain_roots
-from swetrials.workspace.sandbox import bubblewrap, confined
+from swetrials.workspace.environment import is_open_folder, search_path, toolchain_roots
+from swetrials.workspace.sandbox import confined, given_up, probe
+
+_NOT_WANTED = "as was asked for"
 
 
 class SandboxError(KnownError):
@@ -24,11 +26,13 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
     Raises:
         SandboxError: bubblewrap is asked for and does not work here.
     """
-    found = bubblewrap() if wanted != "none" else None
+    if wanted == "none":
+        return Sandbox(None, missing=_NOT_WANTED)
+    found, missing = probe()
     if found is None and wanted == "bubblewrap":
-        raise SandboxError("sandbox: bubblewrap is not installed or does not work here; install the package bubblewrap")
+        raise SandboxError(f"sandbox: {missing}; {mend_for(missing)}")
     if found is None:
-        return Sandbox(None)
+        return Sandbox(None, missing=missing)
     home = _home()
     places = (project.root.parent, *private, *((home,) if home else ()))
     hidden = tuple(dict.fromkeys(place.resolve() for place in places))
@@ -37,7 +41,21 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
         confined((), bwrap=found, writable=(), hidden=hidden, readable=readable)
     except ValueError as error:
         raise SandboxError(f"{error}; move it, or go without: --sandbox none") from None
-    return Sandbox(found, hidden, readable)
+    return Sandbox(given_up(found, hidden, (*readable, *_installed(project.tools))), hidden, readable)
+
+
+def mend_for(missing: str) -> str:
+    """Return what mends it that there is no bubblewrap, from what :func:`~swetrials.workspace.sandbox.probe` says."""
+    if missing == _NOT_WANTED:
+        return "leave --sandbox none out"
+    if missing.endswith("not installed"):
+        return "install it (apt-get install bubblewrap)"
+    return "allow namespaces to this user or container, or go without: --sandbox none"
+
+
+def _installed(tools: Path) -> tuple[Path, ...]:
+    """Return the folders of the installed agents, each of which a sandbox may have to show."""
+    return tuple(sorted(path for path in tools.iterdir() if path.is_dir())) if tools.is_dir() else ()
 
 
 def _home() -> Path | None:
@@ -50,13 +68,13 @@ def _home() -> Path | None:
 
 
 def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders below the invoker's home that programs on the search path live in.
+    """Return the folders below the invoker's home, or below ``/run``, that programs on the search path live in.
 
-    A sandbox that covers the home must leave these readable, or the task's own tools would be gone.
+    A sandbox covers both, and must leave these readable, or the task's own tools would be gone. A folder that cannot
+    be looked into serves nobody, and is passed over.
     """
-    home = _home()
-    if home is None:
-        return ()
-    named = [*environment.get("PATH", "").split(os.pathsep), *toolchain_roots(environment).values()]
+    covered = [home for home in (_home(), Path("/run")) if home is not None]
+    named = [*search_path(environment.get("PATH", "")).split(os.pathsep), *toolchain_roots(environment).values()]
     places = (Path(name) for name in named if name)
-    return tuple(dict.fromkeys(p for p in places if p.is_dir() and p.is_relative_to(home) and p != home))
+    below = (p for p in places if any(p.is_relative_to(home) and p != home for home in covered))
+    return tuple(dict.fromkeys(p for p in below if is_open_folder(p)))
