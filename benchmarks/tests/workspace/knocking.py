@@ -61,9 +61,9 @@ def with_a_key() -> int:
 
 
 def main(work: str, listener: str) -> None:
-    from swetrials.workspace.sandbox import bubblewrap, confined
+    from swetrials.workspace.sandbox import confined, probe
 
-    found = bubblewrap()
+    found, _ = probe()
     if found is None:
         print(json.dumps(None))
         return

@@ -22,10 +22,10 @@ import pytest
 
 from swetrials.workspace import sandbox
 from swetrials.workspace.processes import MARK, Command, Limits, run_group
-from swetrials.workspace.sandbox import Bubblewrap, bubblewrap, confined, given_up, probe
+from swetrials.workspace.sandbox import Bubblewrap, confined, given_up, probe
 from workspace.marked import living, running
 
-BWRAP = bubblewrap()
+BWRAP, _ = probe()
 NOBODY = 65534
 INSIDE = os.geteuid() or NOBODY
 ORDINARY = 60_123

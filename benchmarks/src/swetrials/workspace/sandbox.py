@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from swetrials.workspace.environment import search_path
+
 _PROOF_SECONDS = 20.0
 _NOBODY = 65534
 """The user and group who own nothing, by the number that they have on every Linux (``nobody``)."""
@@ -63,9 +65,12 @@ def probe() -> tuple[Bubblewrap | None, str]:
     return (None, f"bubblewrap does not work here: {said}") if said else (renamed, "")
 
 
+@functools.cache
 def bubblewrap() -> Bubblewrap | None:
-    """Return what :func:`probe` has found."""
-    return probe()[0]
+    """Return what :func:`probe` has found, fit for use where nothing is covered and the search path is what it is."""
+    found, _ = probe()
+    named = search_path(os.environ.get("PATH", os.defpath)).split(os.pathsep)
+    return given_up(found, [], [path for path in map(Path, named) if path.is_dir()]) if found else None
 
 
 def given_up(bwrap: Bubblewrap, hidden: Sequence[Path], shown: Sequence[Path]) -> Bubblewrap:
@@ -73,6 +78,11 @@ def given_up(bwrap: Bubblewrap, hidden: Sequence[Path], shown: Sequence[Path]) -
 
     Whoever has given it up needs a way to each of them that is open to everybody, and leave to look at what is shown.
     Where the modes of the folders do not give that, the command keeps root's rights, and ``as_root`` says why.
+
+    Args:
+        bwrap: from :func:`probe`.
+        hidden: what is covered.
+        shown: what has to be reached: what is shown again below it, or lies open anyway.
     """
     if bwrap.setpriv is None:
         return bwrap
