@@ -10,6 +10,7 @@ from swetrials import __version__
 from swetrials.cli.batch_app import batch_app
 from swetrials.cli.clean_app import clean
 from swetrials.cli.compare_app import compare
+from swetrials.cli.lean import LeanGroup
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.report_app import report
 from swetrials.cli.results_app import ResultsCommand, import_, results
@@ -17,6 +18,7 @@ from swetrials.cli.router_app import router_app
 from swetrials.cli.services_app import collect_app, proxy_app, serve_app
 
 app = typer.Typer(
+    cls=LeanGroup,
     name="swetrials",
     help="Benchmark coding agents and models on real repositories: quality, tokens, dollars, latency.",
     no_args_is_help=True,
@@ -25,8 +27,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-dataset_app = typer.Typer(help="Look at datasets.", no_args_is_help=True, rich_markup_mode=None)
-agents_app = typer.Typer(help="Install and list agent CLIs.", no_args_is_help=True, rich_markup_mode=None)
+dataset_app = typer.Typer(cls=LeanGroup, help="Look at datasets.", no_args_is_help=True, rich_markup_mode=None)
+agents_app = typer.Typer(
+    cls=LeanGroup, help="Install and list agent CLIs.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(dataset_app, name="dataset")
 app.add_typer(agents_app, name="agents")
 app.add_typer(serve_app, name="serve")

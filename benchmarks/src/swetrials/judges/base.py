@@ -13,6 +13,7 @@ from swetrials.records.evaluation import RubricEvaluation, TestsEvaluation
 from swetrials.records.outcome import Outcome
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.sandbox import Bubblewrap
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Bench:
     repositories: Repositories
     work_root: Path
     redactor: Redactor
-    bwrap: Path | None
+    bwrap: Bubblewrap | None
     hidden: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
 

@@ -19,7 +19,7 @@ from swetrials.store.files import sha256_of
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.patch import PatchError, apply_patch
 from swetrials.workspace.processes import Command, LaunchError, Limits, run_captured
-from swetrials.workspace.sandbox import confined
+from swetrials.workspace.sandbox import confined, probe
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _TAIL_BYTES = 4096
@@ -73,7 +73,7 @@ class TestsJudge:
         """Tell whether the commands, which run a trial's code, will be confined."""
         name = "tests"
         if bench.bwrap is None:
-            return Check(name, "warning", "commands run without a sandbox", "install bubblewrap")
+            return Check(name, "warning", f"commands run without a sandbox: {probe()[1] or 'as was asked for'}")
         return Check(name, "ok", "commands run in bubblewrap")
 
 

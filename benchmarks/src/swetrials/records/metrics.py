@@ -98,6 +98,9 @@ class Provenance(Record):
     prompt_sha256: str | None
     commit: str | None = Field(None, description="the commit that the ref was resolved to")
     sandbox: str | None
+    runs_as_root: bool | None = Field(
+        None, description="whether the agent had the rights of root on the machine's files; null: older records"
+    )
     permission_mode: str | None
     limits: Limits | None = None
     python_version: str | None

@@ -169,6 +169,7 @@ def _provenance(ledger: Ledger) -> Provenance:
         prompt_sha256=prompt_sha256(ledger.trial.task),
         commit=ledger.commit,
         sandbox=crew.sandbox.name,
+        runs_as_root=bool(crew.sandbox.as_root),
         permission_mode=crew.config.permission_mode,
         limits=crew.limits,
         python_version=platform.python_version(),
