@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from swetrials.providers.endpoint import Endpoint
-from swetrials.records.metrics import Hosting, EXPECTED_ARTIFACTS, AttemptRecord, Metrics
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Hosting, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.trials import driving
