@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from swetrials import __version__
+from swetrials.providers.base import hosting_record
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import (
     AttemptRecord,
@@ -74,6 +75,7 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         endpoint=config.endpoint,
         aws_region=config.aws_region,
         serving=crew.provider.serving,
+        hosting=hosting_record(config, crew.hosting),
         artifacts_produced=last.artifacts_produced if last else (),
         is_error=outcome.kind is not OutcomeKind.COMPLETED,
         result_subtype=last.result_subtype if last else None,
