@@ -3,7 +3,16 @@
 import pytest
 from pydantic import ValidationError
 
-from swetrials.records.evaluation import UNITS, CommandResult, RubricEvaluation, UnitScore
+from swetrials.records.evaluation import (
+    CRITERIA,
+    UNITS,
+    CommandResult,
+    Evaluation,
+    JudgeBlock,
+    RubricEvaluation,
+    TestsEvaluation,
+    UnitScore,
+)
 
 UNIT = UnitScore(completeness=20, correctness=21, specificity=19, risk_awareness=18)
 SCORES = dict.fromkeys(UNITS, UNIT)
@@ -70,3 +79,54 @@ def test_a_published_total_stands_without_criteria() -> None:
 def test_a_unit_has_its_criteria_or_a_published_total_and_not_both(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         UnitScore.model_validate(fields)
+
+
+def rubric_of(points: int, model: str | None) -> RubricEvaluation:
+    scores = dict.fromkeys(UNITS, UnitScore(**dict.fromkeys(CRITERIA, points)))
+    judge = JudgeBlock(name="codex", provider="personal", model=model)
+    return RubricEvaluation(status="scored", task_score=4.0 * points, scores=scores, judge=judge)
+
+
+def test_a_second_rubric_judge_stands_beside_the_first_and_not_in_its_place() -> None:
+    tests = TestsEvaluation(status="scored", passed=True, fraction=1.0)
+    evaluation = Evaluation(task="t", trial_id="t@1").with_word("tests", tests, "t1")
+    evaluation = evaluation.with_word("codex/judge-a", rubric_of(20, "judge-a"), "a1")
+    evaluation = evaluation.with_word("codex/judge-b", rubric_of(5, "judge-b"), "b1")
+    assert evaluation.headline == evaluation.headline_judge == "codex/judge-a"
+    assert evaluation.rubric is not None and evaluation.rubric.task_score == 80.0
+    assert evaluation.tests == tests
+    assert {name: j.scored_sha256 for name, j in evaluation.judgments.items()} == {
+        "tests": "t1", "codex/judge-a": "a1", "codex/judge-b": "b1",
+    }  # fmt: skip
+    evaluation = evaluation.with_word("codex/judge-a", rubric_of(10, "judge-a"), "a2")
+    assert evaluation.rubric is not None and evaluation.rubric.task_score == 40.0
+    assert evaluation.judgments["codex/judge-b"].scored_sha256 == "b1"
+    assert Evaluation.model_validate_json(evaluation.model_dump_json()) == evaluation
+
+
+@pytest.mark.parametrize(
+    ("judge", "name"),
+    [
+        (JudgeBlock(name="codex", provider="personal"), "codex/default"),
+        (JudgeBlock(name="codex", provider="bedrock", model="judge-a"), "codex/judge-a"),
+        (None, "rubric"),
+    ],
+)
+def test_a_file_of_before_there_were_judges_reads_as_judgments_of_an_unknown_version(
+    judge: JudgeBlock | None, name: str
+) -> None:
+    old = Evaluation(
+        task="t",
+        trial_id="t@1",
+        rubric=rubric_of(20, None).model_copy(update={"judge": judge}),
+        tests=TestsEvaluation(status="scored", passed=False, fraction=0.5),
+    )
+    assert old.headline == name
+    assert {key: (j.kind, j.scored_sha256, j.scored) for key, j in old.judgments.items()} == {
+        name: ("rubric", None, True), "tests": ("tests", None, True),
+    }  # fmt: skip
+    assert "judges" not in old.model_dump()
+    beside = old.with_word("codex/another", rubric_of(1, "another"), "x")
+    assert beside.headline == name
+    assert beside.rubric == old.rubric
+    assert list(beside.judgments) == [name, "tests", "codex/another"]

@@ -13,7 +13,18 @@ CRITERIA = ("completeness", "correctness", "specificity", "risk_awareness")
 UNITS = ("github_issue", "lld", "review", "testing", "implementation")
 """What is scored: four documents, and the change itself (patch.diff with implementation.md)."""
 
+TESTS = "tests"
+"""The name of the judge that runs the task's commands."""
+
+UNNAMED = "rubric"
+"""The name of a rubric judge of which an older or an imported file does not say who it was."""
+
 Points = int
+
+
+def judge_label(name: str, model: str | None) -> str:
+    """Return the name of a rubric judge in ``eval.json``; without a model, its route chooses one."""
+    return f"{name}/{model or 'default'}"
 
 
 class UnitScore(Record):
@@ -86,6 +97,11 @@ class JudgeBlock(Record):
     replies: int = Field(0, ge=0, description="answers asked for, the second after a malformed first")
     grounding: Grounding = Grounding()
 
+    @property
+    def label(self) -> str:
+        """The judge's name in ``eval.json``."""
+        return judge_label(self.name, self.model)
+
 
 class CommandResult(Record):
     """One command of the tests judge."""
@@ -150,12 +166,31 @@ class Judgment(Record):
     rubric: RubricEvaluation | None = None
     tests: TestsEvaluation | None = None
 
+    @classmethod
+    def of(cls, word: RubricEvaluation | TestsEvaluation, scored_sha256: str | None = None) -> Self:
+        """Return a judge's word as a judgment."""
+        if isinstance(word, TestsEvaluation):
+            return cls(kind="tests", scored_sha256=scored_sha256, tests=word)
+        return cls(kind="rubric", scored_sha256=scored_sha256, rubric=word)
+
+    @property
+    def word(self) -> RubricEvaluation | TestsEvaluation | None:
+        """What the judge said, of whichever kind."""
+        return self.rubric if self.kind == "rubric" else self.tests
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a score, and not only the reason why there is none."""
+        return self.word is not None and self.word.status == "scored"
+
 
 class Evaluation(Record):
     """``eval.json``: every judge's word on one trial. Mirrored in ``metrics.json`` under ``evaluation``.
 
-    ``judges`` holds them by name: ``tests``, ``codex/<model>``. ``rubric`` and ``tests`` show those that readers of
-    an earlier version look for: the rubric of ``headline_judge``, which is the first rubric judge given.
+    ``judges`` holds them by name: ``tests``, ``codex/<model>`` (``codex/default`` where the judge's route chooses the
+    model). The headline is the first rubric judge that was ever given; a second one stands beside it and never in its
+    place. ``rubric`` and ``tests`` show what readers of an earlier version look for: the headline's word, and that
+    of the tests. Read with :attr:`judgments`, which knows the older files as well.
     """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
@@ -165,3 +200,39 @@ class Evaluation(Record):
     tests: TestsEvaluation | None = None
     judges: dict[str, Judgment] = Field({}, exclude_if=lambda judges: not judges)
     headline_judge: str | None = Field(None, exclude_if=lambda name: name is None)
+
+    @property
+    def judgments(self) -> dict[str, Judgment]:
+        """Every judge's word by the judge's name, in the order in which they were given.
+
+        A file of before there was ``judges`` holds at most one rubric judge, named by its own block, and the tests.
+        What they were scored with nobody noted: their hash is ``None``.
+        """
+        if self.judges:
+            return dict(self.judges)
+        words: dict[str, Judgment] = {}
+        if self.rubric is not None:
+            words[self.rubric.judge.label if self.rubric.judge else UNNAMED] = Judgment.of(self.rubric)
+        if self.tests is not None:
+            words[TESTS] = Judgment.of(self.tests)
+        return words
+
+    @property
+    def headline(self) -> str | None:
+        """The name of the rubric judge whose score is the trial's; ``None``: no rubric judge has said anything."""
+        rubrics = [name for name, judgment in self.judgments.items() if judgment.kind == "rubric"]
+        return self.headline_judge if self.headline_judge in rubrics else next(iter(rubrics), None)
+
+    def with_word(self, name: str, word: RubricEvaluation | TestsEvaluation, scored_sha256: str | None = None) -> Self:
+        """Return these scores with one judge's new word in place of its earlier one; the others' stay."""
+        judges = self.judgments | {name: Judgment.of(word, scored_sha256)}
+        rubrics = [other for other, judgment in judges.items() if judgment.kind == "rubric"]
+        headline = self.headline or next(iter(rubrics), None)
+        return self.model_copy(
+            update={
+                "judges": judges,
+                "headline_judge": headline,
+                "rubric": judges[headline].rubric if headline else None,
+                "tests": judges[TESTS].tests if TESTS in judges else None,
+            }
+        )
