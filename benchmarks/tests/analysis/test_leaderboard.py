@@ -120,7 +120,7 @@ def test_one_unknown_cost_makes_the_mean_unknown() -> None:
 
 def test_tests_that_passed_are_a_share_of_the_trials_that_have_tests() -> None:
     found = only(row(task="a", tests_passed=True), row(task="b", tests_passed=False), row(task="c"), failed(task="d"))
-    assert found.tests_passed.value == 1 / 3
+    assert found.tests_passed.value == 1 / 2
     assert only(row()).tests_passed.value is None
 
 

@@ -173,8 +173,8 @@ def test_tests_that_passed_in_an_incomplete_trial_are_told_as_what_they_count(tm
         write_trial(tmp_path, record, evaluation(record, tests=TestsEvaluation(status="scored", passed=True)))
     board = next(s for s in report(tmp_path, tmp_path).parts[0].sections if s.name == "leaderboard")
     [table] = board.tables
-    assert table.rows[0][table.columns.index("tests passed")].text == "50%"
-    assert board.paragraphs[-1].startswith("Passed tests count where the trial completed")
+    assert table.rows[0][table.columns.index("tests passed")].text == "100%"
+    assert board.paragraphs[-1].startswith("Passed tests are the patch's")
 
 
 def test_a_rehearsal_says_so_and_is_ranked_in_nothing(tmp_path: Path) -> None:

@@ -41,9 +41,7 @@ def labels(candidates: Sequence[Candidate]) -> dict[str, str]:
 def _label(candidate: Candidate, same_model: Sequence[Candidate]) -> str:
     told = [told_apart(other) for other in same_model]
     differing = [
-        word
-        for name, word in told_apart(candidate).items()
-        if word and len({other.get(name) for other in told}) > 1
+        word for name, word in told_apart(candidate).items() if word and len({other.get(name) for other in told}) > 1
     ]
     return f"{candidate.model} ({', '.join(differing)})" if differing else candidate.model
 

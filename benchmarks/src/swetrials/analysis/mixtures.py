@@ -63,8 +63,9 @@ def refuse_rehearsals_beside_real(rows: Iterable[TrialRow]) -> None:
 
 
 def refuse_other_wordings(rows: Iterable[TrialRow]) -> None:
-    """Raise when a task was worded differently in two trials. Those that were given the same are one task, whatever
-    scores it.
+    """Raise when a task was worded differently in two trials.
+
+    Those that were given the same are one task, whatever scores it.
 
     Raises:
         MixtureError: it was; the message names the two.
@@ -112,13 +113,16 @@ def _mixtures(rows: Sequence[TrialRow]) -> Iterator[_Mixture]:
         found = {str(name): row.folder for name, row in judges.items()}
         yield _Mixture(f"{len(judges)} judges", "these scores are of several judges", found, remedy)
     else:
-        yield from _of_tasks(scored, lambda row: row.scored_sha256, "rubrics", "was scored in several ways", _JUDGE_AGAIN)
+        yield from _of_tasks(scored, lambda row: row.scored_sha256, "rubrics", _SCORED_APART, _JUDGE_AGAIN)
     tested = [row for row in rows if row.tests_passed is not None]
-    yield from _of_tasks(tested, lambda row: row.tests_sha256, "versions of the tests", "had several tests", _TEST_AGAIN)
+    yield from _of_tasks(tested, lambda row: row.tests_sha256, "versions of the tests", _TESTED_APART, _TEST_AGAIN)
     pinned = [row for row in rows if row.commit is not None]
-    yield from _of_tasks(pinned, lambda row: row.commit, "commits", "was run at several commits", _PIN)
+    yield from _of_tasks(pinned, lambda row: row.commit, "commits", _RUN_APART, _PIN)
 
 
+_SCORED_APART = "was scored by several versions of a rubric, a prompt or its ground truth"
+_TESTED_APART = "was tested by several versions of its tests"
+_RUN_APART = "was run at several commits"
 _JUDGE_AGAIN = "Judge them in one way: swetrials judge --recursive --folder TREE"
 _TEST_AGAIN = "Test them in one way: swetrials judge --recursive --judge tests --folder TREE"
 _PIN = "Name the commit that is meant as the task's ref in the dataset, and move the trials of the other away"
@@ -134,7 +138,7 @@ def _of_tasks(
     for task, of_task in sorted(tasks.items()):
         versions = _first_of_each(of_task, version)
         if len(versions) > 1:
-            found = {(str(name)[:12] if name else "an older judgment"): row.folder for name, row in versions.items()}
+            found = {(str(name) if name else "an older judgment"): row.folder for name, row in versions.items()}
             yield _Mixture(f"{len(versions)} {plural} of {task}", f"task {task} {verb}", found, remedy)
 
 
@@ -150,4 +154,10 @@ def _judge(row: TrialRow) -> str:
 
 
 def _where(found: dict[str, str]) -> str:
-    return ", ".join(f"{name} (as in {folder})" for name, folder in sorted(found.items()))
+    # Of a hash, as many digits as people compare.
+    names = {name: name[:12] if len(name) in _HASHES else name for name in found}
+    return ", ".join(f"{names[name]} (as in {folder})" for name, folder in sorted(found.items()))
+
+
+_HASHES = {40, 64}
+"""Lengths of a commit's id and of a SHA-256, in hexadecimal digits."""

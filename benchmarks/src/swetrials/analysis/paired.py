@@ -13,6 +13,7 @@ from swetrials.analysis.resampling import (
     BOOTSTRAP_TASKS,
     SEED,
     Floats,
+    dominant_share,
     mean_interval,
     pivot_quantiles,
     task_counts,
@@ -91,6 +92,7 @@ def ratio_of_means(a: Values, b: Values) -> Estimate:
     if not size or min(ones.mean(), others.mean()) <= 0:
         return Estimate(tasks=size, trials=_trials(a, b))
     ratio = float(ones.mean() / others.mean())
+    largest = max((share for part in (ones, others) if (share := dominant_share(part)) is not None), default=None)
     low: float | None = None
     high: float | None = None
     if size >= BOOTSTRAP_TASKS:
@@ -104,6 +106,7 @@ def ratio_of_means(a: Values, b: Values) -> Estimate:
         high=None if high is None else ratio * math.exp(high),
         tasks=size,
         trials=_trials(a, b),
+        largest_share=largest,
     )
 
 

@@ -69,7 +69,7 @@ def _judge_of(tree: Path, name: str) -> str:
     names: set[str] = set()
     with suppress(ResultsTreeError):  # told by who reads the trials
         for reading in read_readings(tree, lambda line: None):
-            names |= set(reading.evaluation.rubric_judges if reading.evaluation else ()) - {""}
+            names.update(reading.judges)
     return chosen_judge(name, names, str(tree))
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from swetrials.records.base import PathPart
 from swetrials.records.cost import Basis, CostStatus
+from swetrials.records.evaluation import UNNAMED, judge_label
 from swetrials.records.metrics import Hosting
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Completeness, Usage
@@ -206,8 +207,8 @@ class JudgePart(RecordPart):
 
     @property
     def key(self) -> str:
-        """What a judge is called among several: ``codex/<model>``."""
-        return f"{self.name}/{self.model}" if self.model else self.name
+        """What a judge is called among several; as the records have it."""
+        return judge_label(self.name, self.model)
 
 
 class RubricPart(RecordPart):
@@ -250,7 +251,7 @@ class EvaluationPart(ScoresPart):
         named = {name: one for name, one in self.judges.items() if one.kind == "rubric" and one.rubric}
         if named or self.rubric is None:
             return named
-        name = self.rubric.judge.key if self.rubric.judge else ""
+        name = self.rubric.judge.key if self.rubric.judge else UNNAMED
         return {name: JudgmentPart(kind="rubric", rubric=self.rubric)}
 
     def judged_by(self, judge: str | None) -> tuple[str | None, JudgmentPart | None]:
@@ -259,7 +260,7 @@ class EvaluationPart(ScoresPart):
         name = judge if judge is not None else self.headline_judge
         if judge is None and name not in judges:
             name = next(iter(judges), None)
-        return (name or None, judges[name]) if name in judges else (None, None)
+        return (None if name == UNNAMED else name, judges[name]) if name in judges else (None, None)
 
     @property
     def tests_judgment(self) -> JudgmentPart | None:
@@ -282,6 +283,11 @@ class TrialReading:
     def completed(self) -> bool:
         """Whether model and agent did what was asked, however well."""
         return self.metrics.outcome.kind is OutcomeKind.COMPLETED
+
+    @property
+    def judges(self) -> list[str]:
+        """The names of the judges that gave points, or tried to."""
+        return [name for name in (self.evaluation.rubric_judges if self.evaluation else ()) if name != UNNAMED]
 
     @property
     def judgment(self) -> tuple[str | None, JudgmentPart | None]:

@@ -91,6 +91,13 @@ class TrialRow:
     """How the model was hosted, as far as anybody told."""
 
     @property
+    def total_tokens(self) -> int | None:
+        """The buckets that are known, added; ``None``: none is."""
+        buckets = (self.fresh_input_tokens, self.cache_read_tokens, self.cache_write_tokens, self.output_tokens)
+        known = [count for count in buckets if count is not None]
+        return sum(known) if known else None
+
+    @property
     def hosting(self) -> HostingBasis:
         """What the cost of this trial is worked out from."""
         if self.cost_basis in {"metered", "reported"}:

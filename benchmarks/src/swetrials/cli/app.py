@@ -10,6 +10,7 @@ from swetrials import __version__
 from swetrials.cli.batch_app import batch_app
 from swetrials.cli.clean_app import clean
 from swetrials.cli.compare_app import compare
+from swetrials.cli.judge_option import JudgeChosen
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.report_app import report
 from swetrials.cli.results_app import ResultsCommand, import_, results
@@ -156,12 +157,13 @@ def judge(
 @app.command(epilog="Example: swetrials summarize --folder swe-benchmark-data/rehearsal/claude-code/swe3/quickstart")
 def summarize(
     folder: Annotated[Path, typer.Option(help="The folder of a run: <model>/<agent>/<skill>/<scope>.")],
+    judge: JudgeChosen = None,
     as_json: AsJson = False,
 ) -> None:
     """Write run-summary.json and run-summary.md, and print the results table."""
     from swetrials.cli import running
 
-    _leave(running.summarize(folder, as_json=as_json))
+    _leave(running.summarize(folder, judge=judge, as_json=as_json))
 
 
 @app.command(epilog="Example: swetrials cost swe-benchmark-data/rehearsal")

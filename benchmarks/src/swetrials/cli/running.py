@@ -67,18 +67,18 @@ def end_to_end(
     return _exit_code(console, result, words)
 
 
-def summarize(folder: Path, *, as_json: bool) -> int:
+def summarize(folder: Path, *, judge: str | None = None, as_json: bool) -> int:
     """Summarise one run's folder."""
     if as_json:
-        print(to_json(summarize_scope(folder)).decode(), end="")
+        print(to_json(summarize_scope(folder, judge)).decode(), end="")
     else:
-        _show_scopes(console_for_output(), [folder])
+        _show_scopes(console_for_output(), [folder], judge)
     return 0
 
 
-def _show_scopes(console: Console, scopes: Sequence[Path]) -> None:
+def _show_scopes(console: Console, scopes: Sequence[Path], judge: str | None = None) -> None:
     for scope in scopes:
-        show_summary(console, summarize_scope(scope))
+        show_summary(console, summarize_scope(scope, judge))
         console.print(Text(f"\nwritten to {scope}/"), soft_wrap=True)
         console.print("  run-summary.md and run-summary.json; in each trial's folder: metrics.json,")
         console.print("  eval.json once it is judged, the artifacts, attempts/*/stream.jsonl")

@@ -75,6 +75,8 @@ def cost(standing: ModelStanding) -> Cell:
         missing = standing.trials_without_cost
         return Cell("unknown", f"no price for {figures.counted(missing, 'trial')}" if missing else "")
     found = cell(standing.cost_usd, dollars)
+    if standing.cost_usd.largest_share is not None:
+        found = Cell(found.text, f"{found.note}{figures.dominant(standing.cost_usd)}".removeprefix("; "))
     if standing.cost_is_lower_bound:
         return Cell(f"at least {found.text}", found.note)
     return Cell("free", "declared so") if standing.cost_usd.value == 0 else found
