@@ -7,6 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from swetrials import __version__
+from swetrials.cli.answer_app import answer
 from swetrials.cli.batch_app import batch_app
 from swetrials.cli.clean_app import clean
 from swetrials.cli.compare_app import compare
@@ -36,6 +37,7 @@ app.add_typer(collect_app, name="collect")
 app.add_typer(batch_app, name="batch")
 app.add_typer(router_app, name="router")
 app.command(epilog="Example: swetrials clean --checkouts --trash --dry-run")(clean)
+app.command(epilog="Example: swetrials answer swe-benchmark-data")(answer)
 app.command(epilog="Example: swetrials compare claude-opus-5 kimi-k3 --tree swe-benchmark-data")(compare)
 app.command(epilog="Example: swetrials report swe-benchmark-data --out report.html --charts charts")(report)
 app.command("import", epilog="Example: swetrials import published-runs.csv --into published-results")(import_)

@@ -45,5 +45,6 @@ def write_example(page: Path | None, charts: Path | None, tie_band: float | None
     page = page or FOLDER / "report.html"
     check_output("--out", page)
     tree = example_tree(find_project())
+    code = write(tree, page, charts, tie_band)
     print(f"{tree}: the published figures as a results tree, which the page's links lead to")
-    return write(tree, page, charts, tie_band)
+    return code

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from swetrials.cli import answering
 from swetrials.cli.interrupting import run_async
 from swetrials.cli.judging import judged_line
 from swetrials.cli.rendering import console_for_output, show_summary
@@ -64,6 +65,7 @@ def end_to_end(
 
     result, words = run_async(go)
     _show_scopes(console, bench.plan.scopes)
+    answering.show_scopes(console, bench.plan.scopes)
     return _exit_code(console, result, words)
 
 
