@@ -71,13 +71,11 @@ def test_a_mean_with_rare_failures_as_0_is_held_and_is_no_wider_than_resampling(
 @pytest.mark.slow
 def test_where_one_task_is_over_a_quarter_of_a_cost_the_estimate_says_so_and_holds_less() -> None:
     random = np.random.default_rng(11)
-    held, dominated, all_held = 0, 0, 0
+    held, dominated = 0, 0
     for _ in range(DRAWS):
         estimate = total_over_tasks(Figures(with_a_dominant_task(random)).known_costs)
         assert estimate.low is not None and estimate.high is not None
-        inside = estimate.low <= DOMINATED_COST <= estimate.high
-        all_held += inside
-        if estimate.largest_share is not None:
-            dominated, held = dominated + 1, held + inside
+        held += estimate.low <= DOMINATED_COST <= estimate.high
+        dominated += estimate.largest_share is not None
     assert dominated > DRAWS / 4
-    assert all_held / DRAWS >= 0.8
+    assert 0.84 <= held / DRAWS <= 0.9

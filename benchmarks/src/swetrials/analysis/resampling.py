@@ -75,7 +75,7 @@ def total_over_tasks(values: Values) -> Estimate:
 
 
 def dominant_share(parts: Floats) -> float | None:
-    """Return what the largest part is of the sum, where it is over a quarter; ``None``: it is not.
+    """Return what the largest part is of the sum, where it is over a quarter and over its even part; else ``None``.
 
     With so much on one task every usual interval is too short: a 95 % one of a cost then holds 84 to 90 %.
     """
@@ -83,7 +83,8 @@ def dominant_share(parts: Floats) -> float | None:
     if len(parts) < 2 or not whole:
         return None
     share = float(np.max(np.abs(parts))) / whole
-    return share if share > DOMINANT else None
+    even = 1 / len(parts)
+    return share if share > max(DOMINANT, even + _ROUNDING) else None
 
 
 def mean_with_zeros(values: Values, shares: Values, scores: Values, most: float) -> Estimate:
