@@ -60,6 +60,7 @@ def test_the_published_figures_name_the_best_what_ties_and_what_that_costs() -> 
     assert "claude-opus-5 scores highest: 82.8" in text
     assert "do not tell it apart from glm-5.3" in text and "qwen3.8-27b, at $1.47" in text
     assert "exit_codes_only" not in codes(published())
+    assert codes(published())["heavy_task"].startswith("one task is over a quarter of 1 cost")
     assert (found.trials, found.tasks, found.candidates) == (378, 21, 18)
 
 

@@ -12,7 +12,7 @@ from swetrials.analysis.figures import Figures
 from swetrials.analysis.leaderboard import SIGNIFICANCE, leaderboard
 from swetrials.analysis.mixtures import mixed
 from swetrials.analysis.paired import holm, sign_flip_p, task_differences
-from swetrials.analysis.resampling import BOOTSTRAP_TASKS
+from swetrials.analysis.resampling import BOOTSTRAP_TASKS, dominant_share, task_means
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.answer import NotEarned
 from swetrials.records.leaderboard import Leaderboard
@@ -119,6 +119,16 @@ def not_earned(ground: Ground) -> Iterator[NotEarned]:
         bounds = sum(row.cost_is_lower_bound for row in of.completed)
         text = f"the cost of {_counted(bounds, 'completed trial')} is at least what is told"
         yield NotEarned(code="cost_is_lower_bound", text=text)
+    if not ground.rehearsal:
+        yield from _heavy(ground)
+
+
+def _heavy(ground: Ground) -> Iterator[NotEarned]:
+    shares = [dominant_share(task_means(one.known_costs)) for one in ground.everyone if one.known_costs]
+    heavy = sum(share is not None for share in shares)
+    if heavy:
+        text = f"one task is over a quarter of {_counted(heavy, 'cost')}: intervals of these hold 84 to 90 %"
+        yield NotEarned(code="heavy_task", text=text)
 
 
 def _of_size(ground: Ground) -> Iterator[NotEarned]:

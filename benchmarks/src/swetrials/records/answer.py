@@ -22,6 +22,7 @@ Shortfall = Literal[
     "not_scored",
     "cost_unknown",
     "cost_is_lower_bound",
+    "heavy_task",
 ]
 
 

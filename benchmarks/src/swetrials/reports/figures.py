@@ -64,7 +64,7 @@ def dominant(estimate: Estimate) -> str:
     """Return what has to be said of a figure of which one task is a large part; empty where none is."""
     if estimate.largest_share is None:
         return ""
-    return f"; one task is {estimate.largest_share:.0%} of it, and such an interval holds 84 to 90 %, not 95 %"
+    return f"; one task is {estimate.largest_share:.0%} of it, so that the interval holds 84 to 90 %, not 95 %"
 
 
 def verdict(passed: bool | None) -> str:

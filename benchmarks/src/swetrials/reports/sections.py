@@ -96,7 +96,7 @@ def _ranking(board: Leaderboard, drawn: BoardFigures) -> Iterator[Section]:
     yield Section(
         "leaderboard",
         "Leaderboard",
-        paragraphs=(_DENOMINATORS, *_on_tests(board)),
+        paragraphs=(_DENOMINATORS, *_on_tests(board), *_on_heavy_tasks(board)),
         figures=drawn.scores(),
         tables=(standing_tables.standing_table(board), *([repeats] if repeats else [])),
     )
@@ -118,6 +118,11 @@ _DENOMINATORS = (
 def _on_tests(board: Leaderboard) -> Iterator[str]:
     if any(standing.tests_passed.value is not None for standing in board.standings):
         yield "Passed tests are the patch's: a trial that left a document out has passed them, where its patch does."
+
+
+def _on_heavy_tasks(board: Leaderboard) -> Iterator[str]:
+    if any(standing.cost_usd.largest_share is not None for standing in board.standings):
+        yield "Where one task is over a quarter of a cost, the interval of that cost holds 84 to 90 % rather than 95 %."
 
 
 def _rehearsed(board: Leaderboard) -> Section:
