@@ -14,14 +14,19 @@ is_broken() {
 
 # Apart from the check, whose complaints are not for the reader: this may install uv, and says so.
 scripts/uv.sh --version >/dev/null
-if ! sync --check >/dev/null 2>&1; then
+# The mark says that the packages are compiled, which an environment of an earlier version is not.
+compiled=.venv/.compiled
+if [ ! -e "$compiled" ] || ! sync --check >/dev/null 2>&1; then
     echo "setup: installing Python packages into $PWD/.venv" >&2
     if ! sync; then
         is_broken || exit 2
         rm -rf .venv
         sync
     fi
+    : >"$compiled"
 fi
+# The project's own code, which is used where it lies, is installed by nobody; only what has changed is compiled.
+.venv/bin/python -m compileall -q -j 0 src >/dev/null || true
 
 .venv/bin/swetrials agents install claude
 .venv/bin/swetrials agents install codex || echo "setup: without codex, the codex judge is skipped" >&2

@@ -55,5 +55,7 @@ else
 fi
 # Nothing of uv's goes anywhere but into the project, and no interpreter is downloaded behind a person's back.
 export UV_CACHE_DIR="$tools/cache/uv" UV_PROJECT_ENVIRONMENT="$project/.venv" UV_PYTHON_DOWNLOADS=never
+# Where PYTHONDONTWRITEBYTECODE is set, as in many images, nobody would compile later, and each start would anew.
+export UV_COMPILE_BYTECODE=1
 unset VIRTUAL_ENV
 exec "$uv" "$@"

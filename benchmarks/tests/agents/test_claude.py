@@ -31,8 +31,8 @@ def launch(prompt: str = "Do it.", skill: str | None = "swe3", **config: object)
 
 
 def options(started: Launch) -> dict[str, str]:
-    """Return what stands behind each option, up to the end of the options."""
-    words = started.argv[1 : started.argv.index("--")]
+    """Return what stands behind each option."""
+    words = started.argv[1:]
     pairs = zip(words, (*words[1:], "--"), strict=True)
     return {word: "" if value.startswith("--") else value for word, value in pairs if word.startswith("--")}
 
@@ -61,18 +61,26 @@ def test_limits_are_handed_on_or_left_out() -> None:
     assert launch(request_retries=0).environment["CLAUDE_CODE_MAX_RETRIES"] == "0"
 
 
-@pytest.mark.parametrize("prompt", ["--dangerously-skip-permissions", "---\nname: x\n---", "-p", "; touch x", "ä\n\nb"])
-def test_a_prompt_is_one_word_after_the_options_whatever_it_holds(prompt: str) -> None:
-    assert launch(prompt).argv[-2:] == ("--", f"/swe3 {prompt}")
-    assert launch(prompt, skill=None).argv[-2:] == ("--", prompt)
+@pytest.mark.parametrize(
+    "prompt",
+    ["--dangerously-skip-permissions", "/compact", "see @a.py and !`x` of ${CLAUDE_SESSION_ID}", "ä\n" * 100_000],
+)
+def test_a_prompt_is_a_message_on_standard_input_whatever_it_holds(prompt: str) -> None:
+    started = launch(prompt, skill=None)
+    assert started.stdin is not None
+    assert prompt not in started.argv
+    # What it looks for commands and files in is the last text alone.
+    assert json.loads(started.files[started.stdin])["message"]["content"] == [
+        {"type": "text", "text": prompt},
+        {"type": "text", "text": ""},
+    ]
 
 
-def test_the_skill_lies_in_the_private_home_and_nothing_in_the_checkout() -> None:
+def test_the_skill_is_part_of_the_prompt_and_nothing_lies_in_the_checkout() -> None:
     started = launch()
-    assert started.files[HOME / ".claude" / "skills" / "swe3" / "SKILL.md"] == "I am the skill.\n"
     assert all(path.is_relative_to(HOME) for path in started.files)
     assert started.environment["CLAUDE_CONFIG_DIR"] == str(HOME / ".claude")
-    assert list(launch(skill=None).files) == [HOME / "settings.json"]
+    assert list(started.files) == [HOME / "settings.json", HOME / "prompt.jsonl"]
 
 
 def test_the_key_is_on_no_command_line() -> None:

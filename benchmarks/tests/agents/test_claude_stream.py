@@ -84,12 +84,12 @@ def test_an_error_inside_a_success_is_an_error() -> None:
     "said",
     [
         "API Error: 400 prompt is too long: 210000 tokens > 200000 maximum",
-        "API Error: 500 This model's maximum context length is 32768 tokens",
+        "This model's maximum context length is 32768 tokens",
     ],
 )
 def test_a_window_that_is_too_small_is_told_from_a_broken_server(said: str) -> None:
-    tally = tally_of(result(is_error=True, api_error_status=500, result=said))
-    assert tally.outcome.kind is OutcomeKind.CONTEXT_OVERFLOW
+    for status, kind in ((400, OutcomeKind.CONTEXT_OVERFLOW), (500, OutcomeKind.PROVIDER_ERROR)):
+        assert tally_of(result(is_error=True, api_error_status=status, result=said)).outcome.kind is kind
 
 
 def test_subagents_are_in_the_total_and_not_in_the_turns() -> None:

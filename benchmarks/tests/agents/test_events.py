@@ -56,13 +56,14 @@ def test_without_a_last_word_the_sum_is_a_lower_bound() -> None:
     assert tally.usage.completeness == "lower_bound"
     assert (tally.outcome.kind, tally.outcome.blame) == (OutcomeKind.UNFINISHED, Blame.AMBIGUOUS)
     assert Tally().usage.usage == Usage()
-    assert Tally().usage.completeness == "lower_bound"
+    assert Tally().usage.completeness == "unknown"
 
 
 @pytest.mark.parametrize(("cut", "completeness"), [(0, "complete"), (1, "lower_bound")])
 def test_the_agents_own_total_beats_the_sum(cut: int, completeness: str) -> None:
-    tally = tally_of(request("a", 5), End(DONE, usage=Usage(fresh_input=900, output=80), responses_cut=cut))
-    assert (tally.usage.usage, tally.usage.requests) == (Usage(fresh_input=900, output=80), 1)
+    total = Usage(fresh_input=900, cache_read=0, cache_write=0, output=80)
+    tally = tally_of(request("a", 5), End(DONE, usage=total, responses_cut=cut))
+    assert (tally.usage.usage, tally.usage.requests) == (total, 1)
     assert tally.usage.completeness == completeness
 
 
@@ -74,7 +75,8 @@ def test_a_last_word_without_a_total_leaves_the_sum() -> None:
 def test_turns_are_the_main_agents_responses() -> None:
     events = (request("a", 1), request("b", 1, subagent="call-1"), request("c", 1))
     assert tally_of(*events, End(DONE, turns=9)).turns == 2
-    assert tally_of(End(DONE, turns=9)).turns == 9
+    assert tally_of(End(DONE, turns=9, usage=Usage(output=1))).turns == 9
+    assert tally_of(End(DONE, turns=9, usage=Usage(fresh_input=0, output=0))).turns == 0
     assert tally_of(End(DONE)).turns == 0
     assert tally_of().turns == 0
 

@@ -43,7 +43,7 @@ def test_kinds(status: int | None, text: str, kind: OutcomeKind) -> None:
     assert failure(status, text).kind is kind
 
 
-@pytest.mark.parametrize("status", [None, 400, 413, 500])
+@pytest.mark.parametrize("status", [None, 400, 413, 422])
 @pytest.mark.parametrize(
     "text",
     [
@@ -55,9 +55,36 @@ def test_kinds(status: int | None, text: str, kind: OutcomeKind) -> None:
         "input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000",
     ],
 )
-def test_a_request_that_does_not_fit_is_the_models_affair_whatever_the_status(status: int | None, text: str) -> None:
+def test_a_request_that_does_not_fit_is_the_models_affair(status: int | None, text: str) -> None:
     outcome = failure(status, text)
     assert (outcome.kind, outcome.blame) == (K.CONTEXT_OVERFLOW, Blame.MODEL)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, K.AUTH_FAILED), (403, K.AUTH_FAILED), (429, K.RATE_LIMITED), (500, K.PROVIDER_ERROR),
+     (503, K.PROVIDER_ERROR), (529, K.PROVIDER_ERROR), (404, K.PROVIDER_ERROR)],
+)  # fmt: skip
+@pytest.mark.parametrize("told", [True, False], ids=["by the agent", "in the text"])
+def test_a_status_says_what_it_says_whatever_the_words(status: int, kind: OutcomeKind, told: bool) -> None:
+    text = "tokens per minute of the context window are used up: the prompt is too long"
+    assert failure(status if told else None, text if told else f"API Error: {status} {text}").kind is kind
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (402, "context window"),
+        (402, ""),
+        (None, "API Error: 402 Payment Required"),
+        (400, "Your credit balance is too low to access the API. Please go to Plans & Billing."),
+        (None, "Credit balance is too low"),
+        (429, "insufficient_quota: You exceeded your current quota, please check your plan and billing details."),
+    ],
+)
+def test_an_account_without_credit_is_the_users(status: int | None, text: str) -> None:
+    outcome = failure(status, text)
+    assert (outcome.kind, outcome.blame) == (K.AUTH_FAILED, Blame.USER)
 
 
 @pytest.mark.parametrize(

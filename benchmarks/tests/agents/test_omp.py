@@ -7,7 +7,7 @@ import pytest
 
 from agents.jobs import job
 from agents.streams import Streams
-from swetrials.agents.base import Job, Skill
+from swetrials.agents.base import Job
 from swetrials.agents.events import Compaction, SubagentEnd, SubagentStart
 from swetrials.agents.omp import Omp
 from swetrials.records.outcome import OutcomeKind
@@ -66,9 +66,16 @@ def test_settings_are_yaml_and_stay_where_ours_do_not_rule(tmp_path: Path) -> No
     assert (merged["compaction"]["asyncEnabled"], merged["compaction"]["supersedeReads"]) == (False, False)
 
 
-def test_a_prompt_is_never_taken_for_an_option() -> None:
-    skill = Skill("swe3", "---\nname: swe3\n---\n--- $ARGUMENTS")
-    assert Omp().launch(BUN, job(prompt="-x", skill=skill)).argv[-3:] == ("--print", "--", "--- -x")
+def test_a_prompt_is_never_taken_for_a_command() -> None:
+    launch = Omp().launch(BUN, job(prompt="/quit"))
+    assert launch.stdin is not None
+    assert launch.files[launch.stdin] == "\n/quit"
+
+
+def test_the_one_extension_is_that_which_keeps_the_prompt_literal() -> None:
+    launch = Omp().launch(BUN, job())
+    assert "--no-extensions" in launch.argv
+    assert "fileMention" in launch.files[Path(launch.argv[launch.argv.index("--extension") + 1])]
 
 
 def test_only_tools_of_the_configuration_are_offered() -> None:

@@ -127,7 +127,7 @@ def test_who_asks_again_without_end_has_said_its_last_word(name: str) -> None:
     tally.add(reader.feed(recorded(name)))
     assert tally.end is not None
     assert list(reader.finish()) == []
-    assert (tally.turns, tally.usage.completeness) == (0, "lower_bound")
+    assert (tally.turns, tally.usage.completeness) == (0, "unknown")
 
 
 def test_a_compactions_summary_is_in_the_sum_and_its_step_is_not_the_end() -> None:
@@ -185,7 +185,7 @@ def test_an_answer_without_usage_is_a_turn_of_unknown_tokens() -> None:
     start, finish = step("stop", **nothing, total=0).splitlines(keepends=True)
     tally = tally_of(start + said + finish)
     assert (tally.outcome.kind, tally.turns) == (OutcomeKind.COMPLETED, 1)
-    assert (tally.usage.usage.total, tally.usage.completeness) == (None, "lower_bound")
+    assert (tally.usage.usage.total, tally.usage.completeness) == (None, "unknown")
 
 
 def test_a_tool_that_a_rule_forbids_is_a_denial() -> None:

@@ -77,9 +77,8 @@ def test_only_tools_of_the_configuration_are_offered() -> None:
     assert "--no-tools" in Pi().launch(BINARY, job(allowed_tools=("Task",))).argv
 
 
-@pytest.mark.parametrize("prompt", ["--- what", "-v", "@file", "/quit"])
-def test_a_prompt_is_never_taken_for_something_else(prompt: str) -> None:
-    assert Pi().launch(BINARY, job(prompt=prompt)).argv[-2:] == ("--print", f"\n{prompt}")
+def test_a_prompt_is_never_taken_for_a_template_of_the_repository() -> None:
+    assert "--no-prompt-templates" in Pi().launch(BINARY, job(prompt="/quit")).argv
 
 
 ONE_TASK = Usage(fresh_input=9, cache_read=2725, cache_write=1514, output=29)
@@ -129,7 +128,8 @@ def test_who_is_killed_while_waiting_was_waiting_for_something() -> None:
 @pytest.mark.parametrize(("name", "known"), [("cut", 2660), ("cut_chat", None)])
 def test_a_response_that_broke_off_is_a_lower_bound(name: str, known: int | None) -> None:
     report = tally_of(recorded(name)).usage
-    assert (report.completeness, report.requests, report.usage.cache_write) == ("lower_bound", 2, known)
+    assert (report.requests, report.usage.cache_write) == (2, known)
+    assert report.completeness == ("lower_bound" if report.usage.total else "unknown")
 
 
 def test_a_request_that_was_turned_away_is_no_turn() -> None:

@@ -1,5 +1,7 @@
-"""What holds for every agent whose skill is its prompt, and whose key is in a variable of its own."""
+"""What holds for every agent: its skill is part of its prompt, and that is its standard input, word for word."""
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,29 +26,38 @@ class Prompted:
     dialect: str
     key_variable: str
     no_settings: tuple[str, ...]
+    asked: Callable[[str], str] = str
+    """Takes the prompt out of what it is given on standard input."""
 
     def launch(self, work: Job) -> Launch:
         return AGENTS[self.name].launch(self.binary, work)
 
     def prompt(self, work: Job) -> str:
-        """Return what it is asked: its standard input, or else its last word."""
+        """Return what it is asked."""
         launch = self.launch(work)
-        return launch.argv[-1] if launch.stdin is None else launch.files[launch.stdin]
+        assert launch.stdin is not None
+        return self.asked(launch.files[launch.stdin])
 
 
+def _message(line: str) -> str:
+    said: str = json.loads(line)["message"]["content"][0]["text"]
+    return said
+
+
+CLAUDE = Prompted("claude", Path("/tools/claude"), "anthropic", "ANTHROPIC_API_KEY", ("{", "[1]"), _message)
 CODEX = Prompted("codex", Path("/tools/codex"), "openai-responses", "SWETRIALS_CODEX_KEY", ("a = low\n", "[1"))
 OMP = Prompted("omp", Path("/tools/omp/node_modules/@oven/bun-linux-x64/bin/bun"), "anthropic", "SWETRIALS_ROUTE_KEY",
                ("a: [", "- 1", ""))  # fmt: skip
 OPENCODE = Prompted("opencode", Path("/tools/opencode"), "anthropic", "ROUTE_KEY", ("{", "[1]"))
 PI = Prompted("pi", Path("/tools/pi/cli.js"), "anthropic", "SWETRIALS_ROUTE_KEY", ("{", "[1]"))
 
-PROMPTED = (CODEX, OMP, OPENCODE, PI)
+PROMPTED = (CLAUDE, CODEX, OMP, OPENCODE, PI)
 each_agent = pytest.mark.parametrize("agent", PROMPTED, ids=lambda agent: agent.name)
-reads_standard_input = pytest.mark.parametrize("agent", [CODEX, OPENCODE], ids=lambda agent: agent.name)
+keeps_its_key_apart = pytest.mark.parametrize("agent", PROMPTED[1:], ids=lambda agent: agent.name)
 reaches_bedrock = pytest.mark.parametrize("agent", [OMP, PI], ids=lambda agent: agent.name)
 
 
-@each_agent
+@keeps_its_key_apart
 @pytest.mark.parametrize(("key", "given"), [(SECRET, SECRET), ("", "none")], ids=["key", "no key"])
 def test_the_key_is_in_one_variable_alone(agent: Prompted, key: str, given: str) -> None:
     launch = agent.launch(job(dialects={agent.dialect}, api_key=key))
@@ -71,13 +82,18 @@ def test_the_skill_is_the_prompt_with_the_parameters_in_their_place(agent: Promp
     assert agent.prompt(asked(skill=Skill("x", "# Do it\n"))) == "# Do it\n\ntask_id: a"
 
 
-@reads_standard_input
+def test_every_agent_is_one_of_them() -> None:
+    assert {agent.name for agent in PROMPTED} == set(AGENTS)
+
+
+@each_agent
 @pytest.mark.parametrize(
-    "prompt", ["--- what", "-v", 'two "words" and the number 7\n', "a\n" * 100_000], ids=["---", "-v", "words", "long"]
+    "prompt",
+    ["--- what", "-v", 'two "words" and the number 7\n', "see @a.py, !`b` and ${C}", "a\n" * 100_000],
+    ids=["---", "-v", "words", "signs", "long"],
 )
 def test_any_prompt_is_taken_as_it_is(agent: Prompted, prompt: str) -> None:
     work = job(dialects={agent.dialect}, prompt=prompt)
-    assert agent.launch(work).stdin is not None
     assert agent.prompt(work) == prompt
     assert prompt not in agent.launch(work).argv
 

@@ -12,6 +12,7 @@ from swetrials.pricing.hardware import Rent
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import AttemptRecord, Metrics, Provenance, TimeSplit, TrialIdentity
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.requests import BilledPart, PriceTerms, RequestsBlock
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
 from swetrials.store.documents import DocumentError
 from swetrials.store.files import RecordError, write_record
@@ -20,10 +21,16 @@ from swetrials.store.project import find_project
 BOOK = PriceBook.load(find_project().root / "config" / "pricing.yaml")
 USAGE = Usage(fresh_input=1_000_000, cache_read=0, cache_write=0, output=1_000_000)
 REPORT = UsageReport(usage=USAGE, completeness="complete")
+FAST = BilledPart(
+    model="claude-opus-5",
+    terms=PriceTerms(speed="fast", server_tools={"web_search_requests": 50}),
+    calls=1,
+    usage=REPORT,
+)
 OTHER_PRICES = """\
 schema_version: "1.0"
 tokens:
-  - {models: [claude-opus-5], providers: [bedrock], fresh_input: 1, output: 2, source: contract, date: 2026-12}
+  - {models: [claude-opus-5], providers: [endpoint], fresh_input: 1, output: 2, source: contract, date: 2026-12}
 """
 
 
@@ -93,8 +100,8 @@ def record(folder: Path, model: str, provider: str, *parts: Cost, by_model: dict
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """Three trials: one priced with a top-up, one of a model nobody knows, one free."""
-    opus = priced("claude-opus-5", "bedrock")
-    record(tmp_path / "priced", "claude-opus-5", "bedrock", opus, opus)
+    opus = priced("claude-opus-5", "endpoint")
+    record(tmp_path / "priced", "claude-opus-5", "endpoint", opus, opus)
     record(tmp_path / "strange", "nobodys-model", "bedrock", priced("nobodys-model", "bedrock"))
     record(tmp_path / "free", "rehearsal", "rehearsal", Cost(amount_usd=0, basis="free", status="complete"))
     return tmp_path
@@ -112,17 +119,19 @@ def test_a_figure_is_explained_line_by_line(tree: Path, capsys: pytest.CaptureFi
     text = " ".join(capsys.readouterr().out.split())
     assert "tokens: 2,000,000, complete, witness: metered" in text
     assert "attempt 2 (topup, completed): 2,000,000, complete, witness: metered" in text
-    line = "claude-opus-5 output 1,000,000 x $25 / 1M = $ 25.0000 config/pricing.yaml (published bills), 2026-09"
+    line = "claude-opus-5 output 1,000,000 x $25 / 1M = $ 25.0000 genai-prices 0.2.3 (anthropic), 2026-11-10"
     assert text.count(line) == 2
     assert "reported by the agent: $99.0000 (never used as the cost)" in text
-    assert "= $60.0000 (metered, complete; config/pricing.yaml (published bills), 2026-09)" in text
+    assert "= $60.0000 (metered, complete; genai-prices 0.2.3 (anthropic), 2026-11-10)" in text
 
 
 def test_a_total_with_an_unknown_part_is_an_at_least(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert costs.explain(tree, as_json=False) == 0
     out = capsys.readouterr().out
     assert "no price is known for nobodys-model (provider bedrock)" in out
-    assert out.splitlines()[-1] == "3 trials: at least $60.0000; no price for 1 of them"
+    *_, total, remedy = out.splitlines()
+    assert total == "3 trials: at least $60.0000; no price for 1 of them"
+    assert remedy == f"what has no price wants a row in config/pricing.yaml; then: swetrials cost {tree} --reprice"
 
 
 def test_the_explanation_as_json(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,8 +184,8 @@ def test_pricing_twice_alike_changes_nothing(tree: Path, capsys: pytest.CaptureF
 
 def test_subagents_on_another_model_keep_their_rates(tmp_path: Path, prices: Path) -> None:
     haiku = Usage(fresh_input=600_000, cache_read=0, cache_write=0, output=0)
-    old = priced("claude-opus-5", "bedrock")
-    path = record(tmp_path / "mixed", "claude-opus-5", "bedrock", old, by_model={"claude-haiku-4-5": haiku})
+    old = priced("claude-opus-5", "endpoint")
+    path = record(tmp_path / "mixed", "claude-opus-5", "endpoint", old, by_model={"claude-haiku-4-5": haiku})
     prices.write_text(OTHER_PRICES.replace("[claude-opus-5]", "[claude-opus-5, claude-haiku-4-5]"), encoding="utf-8")
 
     assert costs.reprice_folder(tmp_path, prices, None, as_json=False) == 0
@@ -217,6 +226,31 @@ def test_nothing_is_written_when_one_record_cannot_be_read(tree: Path, prices: P
     with pytest.raises(RecordError, match="strange"):
         costs.reprice_folder(tree, prices, None, as_json=False)
     assert (tree / "priced" / "metrics.json").read_bytes() == before
+
+
+def test_what_the_answers_said_of_their_price_is_shown_and_priced_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = record(tmp_path / "fast", "claude-opus-5", "endpoint", Cost())
+    data = orjson.loads(path.read_bytes())
+    data["attempts"][0]["requests"] = RequestsBlock(usage=REPORT, parts=(FAST,)).model_dump(mode="json")
+    path.write_bytes(orjson.dumps(data))
+
+    assert costs.reprice_folder(tmp_path, None, None, as_json=False) == 0
+
+    cost = orjson.loads(path.read_bytes())["attempts"][0]["cost"]
+    assert (cost["amount_usd"], cost["status"]) == (10 + 50 + 0.5, "complete")
+    costs.explain(tmp_path, as_json=False)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "claude-opus-5 (speed fast) output 1,000,000 x $50 / 1M = $ 50.0000" in text
+    assert "claude-opus-5 web_search_requests 50 uses x $10 / 1,000 = $ 0.5000 genai-prices" in text
+
+
+def test_a_range_is_shown_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cost = Cost(amount_usd=0.0075, basis="metered", status="lower_bound", low_usd=0.0075, high_usd=0.03)
+    record(tmp_path / "open", "gpt-5", "endpoint", cost)
+    assert costs.explain(tmp_path, as_json=False) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 trial: $0.0075 to $0.0300"
 
 
 def test_bad_input_is_refused(tree: Path, tmp_path: Path) -> None:

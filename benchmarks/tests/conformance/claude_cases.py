@@ -37,7 +37,7 @@ CASES: dict[str, Case | KnownLimit] = {
         Expected(DONE, 2, (2400, 1800, 600, 80), tools={"Bash": 1}, retries=2),
     ),
     "retries then failure": Case(
-        CLAUDE.of("err429"), Expected(OutcomeKind.RATE_LIMITED, 1, (0, 0, 0, 0), retries=2)
+        CLAUDE.of("err429"), Expected(OutcomeKind.RATE_LIMITED, 0, (0, 0, 0, 0), retries=2)
     ),
     "limit": Case(
         CLAUDE.of("maxturns"), Expected(OutcomeKind.TURN_LIMIT, 3, (3600, 2700, 900, 171), tools={"Bash": 3})

@@ -27,12 +27,12 @@ CASES: dict[str, Case | KnownLimit] = {
     ),
     "retries then failure": Case(
         CODEX.of("err429"),
-        Expected(OutcomeKind.RATE_LIMITED, 0, NOTHING, "lower_bound", tools={"shell": 1}, retries=2),
+        Expected(OutcomeKind.RATE_LIMITED, 0, NOTHING, "unknown", tools={"shell": 1}, retries=2),
     ),
-    "limit": Case(CODEX.of("max_tokens"), Expected(OutcomeKind.OUTPUT_LIMIT, 0, NOTHING, "lower_bound")),
+    "limit": Case(CODEX.of("max_tokens"), Expected(OutcomeKind.OUTPUT_LIMIT, 0, NOTHING, "unknown")),
     "permission denied": KnownLimit("what its sandbox refuses is told to the model alone"),
-    "no end": Case(CODEX.of("killed"), Expected(CUT, 0, NOTHING, "lower_bound", tools={"shell": 1})),
-    "torn": Case(CODEX.made("ok", edits.torn), Expected(CUT, 0, NOTHING, "lower_bound", tools=TOOLS)),
+    "no end": Case(CODEX.of("killed"), Expected(CUT, 0, NOTHING, "unknown", tools={"shell": 1})),
+    "torn": Case(CODEX.made("ok", edits.torn), Expected(CUT, 0, NOTHING, "unknown", tools=TOOLS)),
     # The counts are the thread's, so the last has all of it.
     "two results": Case(
         CODEX.made("ok", edits.repeated(b"turn.completed"),
@@ -40,7 +40,7 @@ CASES: dict[str, Case | KnownLimit] = {
         Expected(DONE, 0, (10679, 30873, 0, 99), tools=TOOLS),
     ),
     "error inside a success": Case(
-        CODEX.of("html"), Expected(OutcomeKind.PROVIDER_ERROR, 0, NOTHING, "lower_bound", retries=2)
+        CODEX.of("html"), Expected(OutcomeKind.PROVIDER_ERROR, 0, NOTHING, "unknown", retries=2)
     ),
 }  # fmt: skip
 BATTERY = Battery(

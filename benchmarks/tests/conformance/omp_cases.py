@@ -30,7 +30,7 @@ CASES: dict[str, Case | KnownLimit] = {
         Expected(DONE, 3, (9, 18524, 9431, 29), tools={"bash": 3}, retries=1),
     ),
     # It sends a failing request eleven times before it tells of one retry.
-    "retries then failure": Case(OMP.of("err429"), Expected(OutcomeKind.RATE_LIMITED, 0, NOTHING)),
+    "retries then failure": Case(OMP.of("err429"), Expected(OutcomeKind.RATE_LIMITED, 0, NOTHING, "unknown")),
     "limit": Case(OMP.of("max_tokens"), Expected(OutcomeKind.OUTPUT_LIMIT, 1, (3, 0, 9226, 3))),
     "permission denied": KnownLimit("it is started with --auto-approve, and denies nothing"),
     "no end": Case(OMP.of("killed"), Expected(CUT, 1, (3, 0, 9226, 1), "lower_bound")),

@@ -19,7 +19,7 @@ CASES: dict[str, Case | KnownLimit] = {
     "retries then success": Case(
         PI.of("retry_then_success"), Expected(DONE, 3, (9, 2725, 1514, 29), tools={"bash": 3}, retries=1)
     ),
-    "retries then failure": Case(PI.of("err429"), Expected(OutcomeKind.RATE_LIMITED, 0, NOTHING, retries=1)),
+    "retries then failure": Case(PI.of("err429"), Expected(OutcomeKind.RATE_LIMITED, 0, NOTHING, "unknown", retries=1)),
     "limit": Case(PI.of("max_tokens"), Expected(OutcomeKind.OUTPUT_LIMIT, 1, (3, 0, 1330, 3))),
     "permission denied": KnownLimit("it has no permissions: it has a tool, or has it not"),
     "no end": Case(
@@ -28,7 +28,7 @@ CASES: dict[str, Case | KnownLimit] = {
     ),
     "torn": Case(PI.made("ok", edits.torn), Expected(CUT, 3, (9, 2725, 1514, 29), "lower_bound", tools={"bash": 3})),
     "two results": Case(PI.made("ok", edits.repeated(b'"type":"agent_end"')), OK),
-    "error inside a success": Case(PI.of("html"), Expected(OutcomeKind.PROVIDER_ERROR, 0, NOTHING)),
+    "error inside a success": Case(PI.of("html"), Expected(OutcomeKind.PROVIDER_ERROR, 0, NOTHING, "unknown")),
 }  # fmt: skip
 BATTERY = Battery(
     CASES,

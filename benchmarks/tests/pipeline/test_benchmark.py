@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,62 +10,20 @@ import anyio
 import orjson
 import pytest
 
-from pipeline.written import metrics
+from pipeline.benches import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
 from providers.server import Server, models, plain
-from swetrials.pipeline.benchmark import PreflightError, RunOptions, RunResult, run_plan
+from swetrials.pipeline.benchmark import PreflightError, RunOptions, run_plan
 from swetrials.pipeline.preflight import probe
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Check
-from swetrials.providers.endpoint import Endpoint
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.limits import Limits
 from swetrials.records.lock import JudgePin, RunLock
 from swetrials.records.metrics import Metrics
-from swetrials.records.outcome import OutcomeKind
-from swetrials.store.files import sha256_of, write_record
-from swetrials.store.project import Project
-from swetrials.store.redaction import Redactor
 from swetrials.store.results import TRASH, TrialFolder
-from swetrials.trials.crew import Sandbox
-from swetrials.trials.executors.local import Local
-from swetrials.trials.trial import Observer, Progress
 from trials.stand_in import SAID, SECRET, WHOLE, Yard
-
-K = OutcomeKind
-
-
-@dataclass
-class Watcher:
-    """Somebody who remembers what was shown."""
-
-    checks: list[Check] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    seen: list[Progress] = field(default_factory=list)
-
-    def check(self, check: Check) -> None:
-        self.checks.append(check)
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-    def expect(self, trials: int) -> None:
-        self.lines.append(f"{trials} trials")
-
-    @property
-    def progress(self) -> Observer:
-        return self.seen.append
-
-    @property
-    def listener(self) -> None:
-        return None
-
-    def failed(self) -> dict[str, Check]:
-        return {check.name: check for check in self.checks if check.status == "failed"}
-
-    def ran(self) -> set[str]:
-        return {progress.trial.label for progress in self.seen}
 
 
 @pytest.fixture
@@ -78,39 +36,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def yard(tmp_path: Path, server: Server) -> Yard:
-    (tmp_path / "project" / "tools").mkdir(parents=True)
-    package = tmp_path / "project" / ".tools" / "stand-in" / "node_modules" / "stand-in"
-    package.mkdir(parents=True)
-    (package / "package.json").write_text('{"version": "1.0"}')
-    (package.parent.parent / "sh").symlink_to("/bin/sh")
-    return Yard(tmp_path, config={"endpoint": server.url})
-
-
-def bench_of(yard: Yard, script: str = WHOLE, **changes: object) -> Workbench:
-    return Workbench(
-        project=Project(yard.root / "project"),
-        plan=yard.plan(script, **changes),
-        provider=Endpoint(),
-        executor=Local(),
-        repositories=yard.repositories,
-        work_root=yard.work,
-        sandbox=Sandbox(None),
-        redactor=Redactor([SECRET]),
-        prices=PriceBook.load(None),
-    )
-
-
-def run(bench: Workbench, options: RunOptions, watcher: Watcher | None = None) -> RunResult:
-    watcher = watcher or Watcher()
-
-    async def go() -> RunResult:
-        async with bench.provider.open(bench.config) as hosting:
-            return await run_plan(bench, hosting, options, watcher)
-
-    return anyio.run(go)
-
-
-QUICK = RunOptions(skip_probe=True)
+    return yard_beside(server, tmp_path)
 
 
 def test_a_sound_run_passes_every_check_and_its_probe(yard: Yard) -> None:
@@ -205,29 +131,6 @@ def test_a_probe_that_fails_ends_it(yard: Yard, script: str, told: str) -> None:
     assert told in watcher.failed()["probe"].detail
     assert SECRET not in watcher.failed()["probe"].detail
     assert watcher.seen == []
-
-
-def finished(yard: Yard, task: str, kind: K = K.COMPLETED, **changes: Any) -> Metrics:  # noqa: ANN401
-    """Return a record as an earlier run of the same plan would have left it."""
-    dataset = yard.dataset()
-    words = next(t for t in dataset.dataset.tasks if t.id == task)
-    same: dict[str, Any] = {
-        "task": task, "dataset": "yard", "task_sha256": dataset.task_sha256(words), "provider": "endpoint",
-        "skill_sha256": sha256_of("Do the task.\n"), "agent": "stand-in", "scope": "yard",
-        "agent_version": "1.0", "limits": Limits.of(yard.runner(settings_file=None), None),
-    }  # fmt: skip
-    return metrics(kind, **{**same, **changes})
-
-
-def earlier(yard: Yard, task: str, record: Metrics | bytes | None) -> TrialFolder:
-    folder = TrialFolder(yard.results / "some-model" / "stand-in" / "swe3" / "yard" / task)
-    (folder.path / "attempts" / "1").mkdir(parents=True)
-    (folder.path / "lld.md").write_text("earlier work\n")
-    if isinstance(record, bytes):
-        folder.metrics_file.write_bytes(record)
-    elif record is not None:
-        write_record(folder.metrics_file, record)
-    return folder
 
 
 AGAIN: dict[str, Callable[[Yard, str], Metrics | bytes | None]] = {
@@ -384,7 +287,31 @@ def test_without_a_price_no_limit_can_be_kept(yard: Yard) -> None:
     with pytest.raises(PreflightError):
         run(bench_of(yard, max_budget_usd=5.0), QUICK, watcher)
     assert "no price is known for some-model" in watcher.failed()["budget"].detail
+    assert "under tokens:" in watcher.failed()["budget"].mend
     assert watcher.seen == []
+
+
+@pytest.mark.parametrize("limit_usd", [None, 5.0])
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("", "no price is known for some-model"),
+        ("fresh_input: 1, output: 1", "no price is known for cache_read of some-model"),
+        ("fresh_input: 1, cache_read: 1, output: 1", ""),
+    ],
+)
+def test_a_budget_is_ok_only_where_everything_has_a_price(
+    yard: Yard, row: str, told: str, limit_usd: float | None
+) -> None:
+    prices = yard.root / "prices.yaml"
+    line = f"  - {{models: [some-model], providers: [endpoint], {row}, source: x, date: 2026-11}}\n"
+    prices.write_text('schema_version: "1.0"\n' + (f"tokens:\n{line}" if row else ""))
+    watcher, bench = Watcher(), bench_of(yard, max_budget_usd=limit_usd)
+    with suppress(PreflightError):
+        run(replace(bench, prices=PriceBook.load(prices)), QUICK, watcher)
+    (check,) = [check for check in watcher.checks if check.name == "budget"]
+    assert told in check.detail
+    assert check.status == ("ok" if not told else "failed" if limit_usd and not row else "warning")
 
 
 def test_the_lock_pins_what_ran_each_time(yard: Yard) -> None:

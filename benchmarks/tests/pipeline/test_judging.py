@@ -1,20 +1,34 @@
 """Scoring trials that have run: what is kept, what is tried again, and what keeps nobody else from a score."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import anyio
+import orjson
 import pytest
 
 from analysis.published import PUBLISHED_RUNS
 from pipeline.written import rubric
 from swetrials.analysis.published_runs import Defaults, read_published_runs
-from swetrials.judges import Bench
+from swetrials.judges import Bench, CodexJudge, Judge, JudgeSettings, PersonalRoute, Submission
+from swetrials.judges.asking import scored_by_rule
 from swetrials.judges.tests import TestsJudge
 from swetrials.pipeline.importing import write_tree
-from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_trials, record_word, submission_for
-from swetrials.records.evaluation import Evaluation, TestsEvaluation
+from swetrials.pipeline.judging import (
+    Datasets,
+    Judged,
+    JudgingError,
+    judge_trials,
+    outstanding,
+    record_word,
+    submission_for,
+)
+from swetrials.providers.base import Check
+from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation, judge_label
 from swetrials.records.outcome import OutcomeKind
-from swetrials.store.files import read_record, write_record
+from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
 from trials.stand_in import WHOLE, Yard
@@ -25,19 +39,51 @@ def yard(tmp_path: Path) -> Yard:
     return Yard(tmp_path)
 
 
-def judge(yard: Yard, *folders: TrialFolder, overwrite: bool = False, datasets: Datasets | None = None) -> list[Judged]:
+def judge(
+    yard: Yard,
+    *folders: TrialFolder,
+    overwrite: bool = False,
+    datasets: Datasets | None = None,
+    by: Sequence[Judge] = (TestsJudge(),),
+) -> list[Judged]:
     bench = Bench(yard.repositories, yard.work, Redactor(), None)
     datasets = datasets or Datasets(yard.dataset(), yard.root)
     seen: list[Judged] = []
 
     async def go() -> list[Judged]:
-        return await judge_trials(
-            folders, [TestsJudge()], bench, datasets, overwrite=overwrite, repo=None, observe=seen.append
-        )
+        return await judge_trials(folders, by, bench, datasets, overwrite=overwrite, repo=None, observe=seen.append)
 
     words = anyio.run(go)
     assert seen == words
     return words
+
+
+@dataclass(frozen=True)
+class ReadsAloud:
+    """A rubric judge that gives everything the same points, by a rubric and a model of its own."""
+
+    model: str
+    points: int
+    wording: str = "as ever"
+
+    name: ClassVar[str] = "codex"
+
+    @property
+    def label(self) -> str:
+        return judge_label(self.name, self.model)
+
+    def scored_sha256(self, submission: Submission) -> str:
+        return sha256_of(f"{self.model} {self.wording} {submission.task.ground_truth.approach}")
+
+    def asks(self, submission: Submission) -> bool:
+        return scored_by_rule(submission) is None
+
+    async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation:
+        log.write_text(f"{self.model}\n")
+        return scored_by_rule(submission) or rubric(self.points)
+
+    async def prove(self, bench: Bench) -> Check:
+        return Check("judge", "ok", "answers")
 
 
 def trial(yard: Yard, script: str = WHOLE) -> TrialFolder:
@@ -123,7 +169,7 @@ def test_a_task_that_was_worded_anew_is_not_judged_by_the_old_work(yard: Yard) -
     (word,) = judge(yard, folder, overwrite=True)
     assert word.failed
     assert word.verdict is not None
-    assert "task 'task-1' has changed since the trial" in word.verdict.reason
+    assert "what task 'task-1' gives an agent has changed since the trial" in word.verdict.reason
     assert folder.evaluation_file.read_bytes() == before
 
 
@@ -137,11 +183,11 @@ def test_an_infrastructure_failure_is_unscored_and_no_failure_of_the_judge(yard:
 def test_one_judges_word_leaves_the_others_alone(yard: Yard) -> None:
     folder = trial(yard)
     judge(yard, folder)
-    record_word(folder, rubric(20))
+    record_word(folder, "codex/judge-a", rubric(20), "a")
     evaluation = read_record(folder.evaluation_file, Evaluation)
     assert evaluation.rubric is not None
     assert (evaluation.rubric.task_score, by_tests(folder).passed) == (80.0, True)
-    record_word(folder, rubric(10))
+    record_word(folder, "codex/judge-a", rubric(10), "a")
     assert by_tests(folder).passed
 
 
@@ -176,3 +222,115 @@ def test_a_dataset_without_the_task_is_the_wrong_one(yard: Yard) -> None:
     yard.write_dataset()
     with pytest.raises(JudgingError, match=r"dataset\.yaml has no task 'task-1'; name the right file"):
         Datasets(yard.dataset(), yard.root).of(metrics)
+
+
+def scores(folder: TrialFolder) -> dict[str, float | bool | None]:
+    """Return every judge's score by its name in eval.json."""
+    said = read_record(folder.evaluation_file, Evaluation).judgments
+    return {
+        name: judgment.rubric.task_score if judgment.rubric else judgment.tests.passed if judgment.tests else None
+        for name, judgment in said.items()
+    }
+
+
+def test_a_mended_setup_scores_the_work_that_was_paid_for(yard: Yard) -> None:
+    yard.setup = [["no-such-progrm"]]
+    yard.write_dataset()
+    folder = trial(yard)
+    before = folder.metrics()
+    (word,) = judge(yard, folder)
+    assert (word.failed, by_tests(folder).status) == (True, "unscored")
+    yard.setup = [["true"]]
+    yard.write_dataset()
+    (word,) = judge(yard, folder)
+    assert (word.failed, word.skipped, by_tests(folder).passed) == (False, False, True)
+    assert folder.metrics().model_copy(update={"evaluation": None}) == before
+
+
+def test_a_score_is_kept_while_the_same_would_score_it_and_given_anew_when_not(yard: Yard) -> None:
+    folder = trial(yard)
+    hidden = yard.file.parent / "hidden.txt"
+    hidden.write_text("one\n")
+    with_hidden(yard, ["grep", "-q", "one", "hidden.txt"])
+    (first,) = judge(yard, folder)
+    assert (first.skipped, scores(folder)) == (False, {"tests": True})
+    (kept,) = judge(yard, folder)
+    assert kept.skipped
+    hidden.write_text("two\n")
+    (anew,) = judge(yard, folder)
+    assert (anew.skipped, scores(folder)) == (False, {"tests": False})
+    with_hidden(yard, ["grep", "-q", "two", "hidden.txt"])
+    (again,) = judge(yard, folder)
+    assert (again.skipped, scores(folder)) == (False, {"tests": True})
+
+
+def with_hidden(yard: Yard, command: list[str]) -> None:
+    data = orjson.loads(yard.file.read_bytes())
+    data["tasks"][0]["verify"] = {"commands": [command], "hidden_files": {"hidden.txt": "hidden.txt"}}
+    yard.file.write_bytes(orjson.dumps(data))
+
+
+def test_a_score_of_which_nobody_knows_what_scored_it_is_given_anew(yard: Yard) -> None:
+    folder = trial(yard)
+    metrics = folder.metrics()
+    old = TestsEvaluation(status="scored", passed=False, fraction=0.0)
+    write_record(folder.evaluation_file, Evaluation(task=metrics.task, trial_id=metrics.trial.id, tests=old))
+    (word,) = judge(yard, folder)
+    assert (word.skipped, scores(folder)) == (False, {"tests": True})
+
+
+def test_two_rubric_judges_score_one_trial_side_by_side(yard: Yard) -> None:
+    folder = trial(yard)
+    first, second = ReadsAloud("judge-a", 20), ReadsAloud("judge-b", 5)
+    judge(yard, folder, by=[first])
+    (word,) = judge(yard, folder, by=[second])
+    assert isinstance(word.verdict, RubricEvaluation)
+    assert (word.skipped, word.verdict.task_score) == (False, 20.0)
+    assert scores(folder) == {"codex/judge-a": 80.0, "codex/judge-b": 20.0}
+    evaluation = read_record(folder.evaluation_file, Evaluation)
+    assert (evaluation.headline, evaluation.rubric) == ("codex/judge-a", evaluation.judges["codex/judge-a"].rubric)
+    assert [word.skipped for word in judge(yard, folder, by=[first, second])] == [True, True]
+    assert (folder.path / "judge-codex.jsonl").read_text() == "judge-a\n"
+    assert (folder.path / "judge-codex-judge-b.jsonl").read_text() == "judge-b\n"
+    judge(yard, folder, by=[ReadsAloud("judge-a", 10, "reworded")])
+    assert scores(folder) == {"codex/judge-a": 40.0, "codex/judge-b": 20.0}
+
+
+def test_a_judge_is_needed_only_where_it_has_something_to_be_asked(yard: Yard) -> None:
+    def needed(folder: TrialFolder, judge: Judge, *, overwrite: bool = False) -> bool:
+        datasets = Datasets(yard.dataset(), yard.root)
+        return outstanding([folder], judge, datasets, overwrite=overwrite, repo=None)
+
+    folder = trial(yard)
+    reader, tests = ReadsAloud("judge-a", 20), TestsJudge()
+    assert needed(folder, reader) and needed(folder, tests)
+    judge(yard, folder, by=[reader, tests])
+    assert not needed(folder, reader) and not needed(folder, tests)
+    assert needed(folder, reader, overwrite=True)
+    assert needed(folder, ReadsAloud("judge-b", 5))
+    yard.write_dataset(statement="Do something else.")
+    assert not needed(folder, reader, overwrite=True)
+
+
+def test_what_the_rules_score_needs_nobody_to_be_asked(yard: Yard) -> None:
+    folder = trial(yard, 'cat "$RECORDED/err429.jsonl"')
+    datasets = Datasets(yard.dataset(), yard.root)
+    assert not outstanding([folder], ReadsAloud("judge-a", 20), datasets, overwrite=True, repo=None)
+
+
+def test_what_scores_by_rubric_is_the_rubric_the_task_and_the_model_and_nothing_of_the_work(yard: Yard) -> None:
+    folder = trial(yard)
+
+    def of(**chosen: object) -> str:
+        route = PersonalRoute({})
+        judge = CodexJudge(JudgeSettings(**{"tools": yard.root, "route": route, "model": "judge-a", **chosen}))  # type: ignore[arg-type]
+        return judge.scored_sha256(submission_for(folder, folder.metrics(), yard.dataset(), None))
+
+    same = of()
+    (folder.path / "lld.md").write_text("another design\n")
+    assert of() == of(timeout_seconds=5.0) == same
+    assert len({same, of(model="judge-b"), of(model=None), of(reasoning_effort="high")}) == 4
+    data = orjson.loads(yard.file.read_bytes())
+    data["tasks"][0]["ground_truth"]["approach"] = "The answer is 43."
+    yard.file.write_bytes(orjson.dumps(data))
+    assert of() != same

@@ -10,7 +10,7 @@ import anyio
 import orjson
 import pytest
 
-from pipeline.test_benchmark import Watcher, bench_of
+from pipeline.benches import Watcher, bench_of
 from providers.server import Server, models
 from swetrials.pipeline.benchmark import PreflightError, RunOptions
 from swetrials.pipeline.router_inputs import SETTLED, default_file, judge_inputs

@@ -26,14 +26,14 @@ FULL = Usage(
 
 
 def cost(usage: Usage, model: str = "claude-opus-5", *, by_model: dict[str, Usage] | None = None) -> Cost:
-    return BOOK.token_cost(UsageReport(usage=usage, completeness="complete"), model, "bedrock", None, by_model)
+    return BOOK.token_cost(UsageReport(usage=usage, completeness="complete"), model, "endpoint", None, by_model)
 
 
 def test_every_bucket_has_its_rate() -> None:
     bill = cost(FULL)
     assert bill.amount_usd == 5 + 0.5 + 6.25 + 10 + 25
-    assert (bill.basis, bill.status, bill.price_date) == ("metered", "complete", "2026-09")
-    assert bill.source == "config/pricing.yaml (published bills)"
+    assert (bill.basis, bill.status, bill.price_date) == ("metered", "complete", "2026-11-10")
+    assert bill.source == "genai-prices 0.2.3 (anthropic)"
     assert [(line.bucket, line.amount_usd) for line in bill.lines] == [
         ("fresh_input", 5),
         ("cache_read", 0.5),
@@ -44,7 +44,8 @@ def test_every_bucket_has_its_rate() -> None:
 
 
 @pytest.mark.parametrize("row", list(csv.DictReader(PUBLISHED.open(encoding="utf-8"))), ids=lambda row: row["model"])
-def test_published_bills_come_out_to_the_cent(row: dict[str, str]) -> None:
+def test_published_sums_are_the_vendors_list_prices(row: dict[str, str]) -> None:
+    """They are the agent's own sums, which know nothing of where the model was called."""
     usage = Usage(
         fresh_input=int(row["input_tokens"]),
         cache_read=int(row["cache_read_tokens"]),
@@ -60,7 +61,7 @@ def test_published_bills_come_out_to_the_cent(row: dict[str, str]) -> None:
 def test_an_unknown_model_has_no_cost_and_is_named() -> None:
     bill = cost(FULL, "nobodys-model")
     assert (bill.amount_usd, bill.status, bill.basis) == (None, "unknown", "none")
-    assert bill.note == "no price is known for nobodys-model (provider bedrock)"
+    assert bill.note == "no price is known for nobodys-model (provider endpoint)"
     assert sum(line.tokens for line in bill.lines) == FULL.total
 
 

@@ -2,11 +2,15 @@
 
 import re
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from swetrials.pricing.book import PriceBook
+from swetrials.records.cost import BUCKETS
+from swetrials.records.prices import TokenPriceRow
+from swetrials.records.requests import PriceTerms
 from swetrials.store.documents import DocumentError
 from swetrials.store.project import find_project
 
@@ -57,36 +61,62 @@ def test_a_row_holds_for_its_providers_alone(book: PriceBook) -> None:
     assert book.token_price("mine", "vllm", None) is None
 
 
-@pytest.mark.parametrize(
-    ("model", "provider"),
-    [
-        ("us.anthropic.claude-opus-5[1m]", "bedrock"),
-        ("anthropic.claude-opus-4-6-v1", "bedrock"),
-        ("global.anthropic.claude-opus-4-8-20260101-v1:0", "bedrock"),
-        ("bedrock/us.anthropic.claude-opus-4-7", "litellm"),
-        ("claude-opus-4-5", "bedrock"),
-    ],
-)
-def test_shipped_prices_of_claude_opus_on_bedrock(model: str, provider: str) -> None:
+REGIONAL = [
+    "us.anthropic.claude-opus-5[1m]",
+    "anthropic.claude-opus-5",
+    "claude-opus-5",
+    "eu.anthropic.claude-opus-5",
+    "jp.anthropic.claude-opus-5",
+    "ca.anthropic.claude-opus-5",
+    "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-5",
+    "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-opus-5",
+    "bedrock/us.anthropic.claude-opus-5",
+    "us.anthropic.claude-opus-4-5",
+    "us.anthropic.claude-opus-4-6-v1",
+    "us.anthropic.claude-opus-4-7",
+    "au.anthropic.claude-opus-4-8-20260101-v1:0",
+]
+"""Ids of Claude models at 5/25 dollars by a global profile, as they are called otherwise."""
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "litellm"])
+@pytest.mark.parametrize("model", REGIONAL)
+def test_on_bedrock_claude_costs_a_tenth_more_than_by_a_global_profile(model: str, provider: str) -> None:
     price = SHIPPED.token_price(model, provider, "us-east-1")
     assert price is not None
-    assert price.source == "config/pricing.yaml (published bills)"
     assert price.rates == {
-        "fresh_input": 5,
-        "output": 25,
-        "cache_read": 0.5,
-        "cache_write_5m": 6.25,
-        "cache_write_1h": 10,
+        "fresh_input": 5.5,
+        "output": 27.5,
+        "cache_read": 0.55,
+        "cache_write_5m": 6.875,
+        "cache_write_1h": 11,
     }
-    assert price.source_of("cache_write_1h") == f"{price.source}, Anthropic's rule: 2 x input"
 
 
-def test_outside_the_us_a_geographic_profile_costs_more_and_a_global_one_does_not() -> None:
-    regional = SHIPPED.token_price("eu.anthropic.claude-haiku-4-5", "bedrock", "eu-west-1")
-    everywhere = SHIPPED.token_price("global.anthropic.claude-haiku-4-5", "bedrock", "eu-west-1")
-    assert regional is not None
+@pytest.mark.parametrize(
+    ("name", "input_rate"),
+    [("opus-5", 5), ("opus-4-5", 5), ("sonnet-5", 2), ("sonnet-4-5", 3), ("haiku-4-5", 1), ("haiku-4-5-20251001", 1)],
+)
+@pytest.mark.parametrize("region", [None, "us-east-1", "eu-west-1"])
+def test_a_global_profile_costs_the_same_everywhere(name: str, input_rate: float, region: str | None) -> None:
+    everywhere = SHIPPED.token_price(f"global.anthropic.claude-{name}", "bedrock", region)
+    regional = SHIPPED.token_price(f"anthropic.claude-{name}", "bedrock", region)
     assert everywhere is not None
-    assert (regional.rates["fresh_input"], everywhere.rates["fresh_input"]) == (1.1, 1.0)
+    assert regional is not None
+    assert everywhere.rates["fresh_input"] == input_rate
+    assert regional.rates == pytest.approx({bucket: rate * 1.1 for bucket, rate in everywhere.rates.items()})
+
+
+@pytest.mark.parametrize("row", SHIPPED.file.tokens, ids=lambda row: " ".join((row.models[0], *row.regions)))
+def test_each_own_row_is_the_packages_or_says_why_it_is_not(row: TokenPriceRow) -> None:
+    bare = PriceBook(SHIPPED.file.model_copy(update={"tokens": ()}))
+    terms = PriceTerms(service_tier=row.service_tier, speed=row.speed)
+    for model, provider, region in product(row.models, row.providers, row.regions or (None,)):
+        found = bare.quote(model, provider, region, terms)
+        listed = found.price if found.price is not None and not found.doubt else None
+        own = {bucket: getattr(row, bucket) for bucket in BUCKETS if getattr(row, bucket, None) is not None}
+        same = listed is not None and all(listed.rates.get(bucket) == rate for bucket, rate in own.items())
+        assert listed is None or same or row.reason, (model, provider, listed)
 
 
 def test_what_the_file_does_not_know_the_package_may() -> None:
@@ -108,7 +138,7 @@ def test_shipped_aliases_lead_to_a_price(raw: str) -> None:
         ("claude-opus-55", "bedrock"),  # the package itself would take it for claude-opus-5
         ("claude-opus-5-turbo", "endpoint"),
         ("qwen.qwen3-32b-tuned", "litellm"),
-        ("moonshotai.kimi-k2.5", "litellm"),
+        ("zai.glm-4.6", "litellm"),  # in no list that is known
         ("qwen3-coder-30b", "vllm"),
         ("claude-opus-5", "a-provider-nobody-knows"),
         ("rehearsal", "rehearsal"),
@@ -174,6 +204,9 @@ def test_a_model_takes_its_share_of_the_box() -> None:
         ("fresh_input: 1,", "fresh_input: -1,", "prices.yaml:4: tokens[0].fresh_input: must be"),
         ("source: contract, date: 2026-10}", "date: 2026-10}", "prices.yaml:4: tokens[0].source: the key is required"),
         ("date: 2026-10}", "date: autumn}", "prices.yaml:4: tokens[0].date:"),
+        ("fresh_input: 1,", "fresh_input: 0.00000125,", "prices.yaml:4: tokens[0].fresh_input: 0.00000125 per million"),
+        ("output: 2,", "output: 2000,", "prices.yaml:4: tokens[0].output: 2000 per million tokens?"),
+        ("fresh_input: 1,", "fresh_input: .inf,", "prices.yaml:4: tokens[0].fresh_input: "),
         ("regions: [eu], ", "", "tokens[1].models: mine has a price for endpoint in tokens[0] already"),
     ],
 )
@@ -182,3 +215,21 @@ def test_a_faulty_price_file_is_refused_with_its_line(tmp_path: Path, old: str, 
     with pytest.raises(DocumentError) as refused:
         PriceBook.load(path)
     assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(("rate", "refused"), [(0.0005, True), (63_296, True), (63.296, False), (0, False)])
+def test_an_absurd_rate_of_a_machine_is_refused(tmp_path: Path, rate: float, refused: bool) -> None:
+    machine = f"{{gpu: H200, gpus: 8, region: us-east-1, on_demand: {rate}, source: list, date: 2026-09}}"
+    path = written(tmp_path, f'schema_version: "1.0"\ninstances:\n  box: {machine}\n')
+    if not refused:
+        assert PriceBook.load(path).hourly_rate("box", "on_demand") is not None
+        return
+    with pytest.raises(DocumentError, match=r"prices.yaml:3: instances\.box\.on_demand: .* per hour"):
+        PriceBook.load(path)
+
+
+def test_a_bucket_that_is_free_may_be_said_so(tmp_path: Path) -> None:
+    book = PriceBook.load(written(tmp_path, ROW.replace("output: 2", "cache_write_5m: 0, output: 2", 1)))
+    price = book.token_price("mine", "endpoint", None)
+    assert price is not None
+    assert price.rates["cache_write_5m"] == 0

@@ -30,6 +30,7 @@ from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.trial import Observer, run_trial
 from swetrials.wire.route import Dialect
 from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.sandbox import Bubblewrap
 from swetrials.workspace.space import private_root
 from workspace.sources import commit_all, git, new_repository
 
@@ -80,7 +81,7 @@ class Yard:
 
     root: Path
     tasks: tuple[str, ...] = ("task-1",)
-    bwrap: Path | None = None
+    bwrap: Bubblewrap | None = None
     config: dict[str, object] = field(default_factory=dict)
     setup: list[list[str]] = field(default_factory=list)
     instructions: dict[str, str] = field(default_factory=dict)

@@ -62,4 +62,13 @@ def test_an_unknown_cost_adds_nothing_and_forgets_nothing() -> None:
     going.count(a=None)
     assert going.budget.spent_usd == 0.4
     going.budget.end("a", None)
-    assert going.budget.told == "$0.40 spent, of $2.00"
+    told = "at least $0.40 spent, of $2.00; 1 attempt has no known cost: the limit cannot be kept"
+    assert going.budget.told == told
+
+
+def test_without_a_limit_an_unknown_cost_breaks_none() -> None:
+    going = Going(Budget())
+    for name in ("a", "b"):
+        going.begin(name)
+        going.budget.end(name, None)
+    assert going.budget.told == "at least $0.00 spent, no limit; 2 attempts have no known cost"

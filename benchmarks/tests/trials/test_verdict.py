@@ -7,7 +7,8 @@ import pytest
 from swetrials.agents.events import End, Retry, Tally
 from swetrials.records.metrics import DESIGN_DOCUMENTS, EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
-from swetrials.trials.verdict import Seen, decide, missing_after_design
+from swetrials.trials.seen import Seen
+from swetrials.trials.verdict import decide, missing_after_design
 from swetrials.workspace.processes import Cause, Ended
 
 K = OutcomeKind

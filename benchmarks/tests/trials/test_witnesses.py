@@ -16,12 +16,15 @@ def report(output: int | None, completeness: str = "complete") -> UsageReport:
     [
         (report(10), report(10), report(10), "metered", 10, "complete"),
         (report(10), None, report(10), "reported", 10, "complete"),
-        (report(10), report(4, "lower_bound"), None, "reported", 10, "complete"),
+        (report(10), report(4, "lower_bound"), None, "metered", 4, "lower_bound"),
+        (report(10), report(4, "lower_bound"), report(9), "served", 9, "lower_bound"),
         (report(3, "lower_bound"), report(7, "lower_bound"), None, "metered", 7, "lower_bound"),
         (report(3, "lower_bound"), report(7), report(7), "metered", 7, "complete"),
         (report(3, "lower_bound"), report(7, "lower_bound"), report(9), "served", 9, "lower_bound"),
-        (report(8, "lower_bound"), report(7, "lower_bound"), None, "reported", 8, "lower_bound"),
-        (report(None, "lower_bound"), None, None, "none", None, "lower_bound"),
+        (report(8, "lower_bound"), report(7, "lower_bound"), None, "metered", 7, "lower_bound"),
+        (report(8), report(None, "unknown"), None, "mixed", 8, "lower_bound"),
+        (report(0), report(None, "unknown"), None, "none", None, "unknown"),
+        (report(None, "unknown"), None, None, "none", None, "unknown"),
     ],
 )
 def test_the_headline(

@@ -104,7 +104,7 @@ WHOLE_MESSAGE: Json = {
     "stop_reason": "end_turn",
     "usage": {**START["message"]["usage"], **DELTA["usage"]},  # type: ignore[index,dict-item]
 }
-CHAT_TOLD = Usage(fresh_input=30, cache_read=70, output=40, reasoning=8)
+CHAT_TOLD = Usage(fresh_input=30, cache_read=70, cache_write=0, output=40, reasoning=8)
 RESPONSES_TOLD = Usage(fresh_input=10, cache_read=60, cache_write=30, output=40, reasoning=8)
 CONVERSE_TOLD = WHOLE.model_copy(update={"reasoning": None})
 
@@ -245,12 +245,13 @@ def test_a_cut_stream_tells_what_had_been_reported_by_then() -> None:
         ({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 40}, (10, 200, 30, 40)),
         ({"input_tokens": None, "output_tokens": 40}, (10, 200, 30, 40)),
         ({"input_tokens": 4, "cache_read_input_tokens": 236, "output_tokens": 40}, (4, 236, 30, 40)),
-        ({"output_tokens": 0}, (10, 200, 30, 0)),
-        ({"input_tokens": True, "output_tokens": "40"}, (10, 200, 30, 1)),
+        ({"output_tokens": 0}, (10, 200, 30, None)),
+        ({"input_tokens": True, "output_tokens": "40"}, (10, 200, 30, None)),
+        ({"input_tokens": 10, "output_tokens": 0}, (10, 200, 30, 0)),
     ],
-    ids=["zeros", "nulls", "corrected", "no output", "no numbers"],
+    ids=["zeros", "nulls", "corrected", "all zero", "no numbers", "no output"],
 )
-def test_cumulative_counts_replace_earlier_ones(reported: Json, expected: tuple[int, ...]) -> None:
+def test_cumulative_counts_replace_earlier_ones(reported: Json, expected: tuple[int | None, ...]) -> None:
     usage = read("anthropic", SSE, [events(START, {**DELTA, "usage": reported}, STOP)]).usage
     assert usage is not None
     assert (usage.fresh_input, usage.cache_read, usage.cache_write, usage.output) == expected

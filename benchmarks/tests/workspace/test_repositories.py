@@ -318,3 +318,24 @@ def test_a_torn_pack_is_refused(source: Source, repositories: Repositories, tmp_
     with pytest.raises(GitError, match="cannot take in a commit"):
         there.take_in(str(source.path), pack[:-40])
     assert not there.holds(str(source.path), commit)
+
+
+def test_a_tag_that_moved_is_seen_by_the_next_run_and_refreshes_its_mirror(source: Source, tmp_path: Path) -> None:
+    first = Repositories(tmp_path / "mirrors")
+    assert first.resolve(str(source.path), "light") == source.first
+    git(source.path, "tag", "--force", "light", source.second)
+    assert first.resolve(str(source.path), "light") == source.first
+    later = Repositories(tmp_path / "mirrors")
+    assert later.resolve(str(source.path), "light") == source.second
+    assert later.out_of_reach(str(source.path)) == ""
+    source.path.rename(tmp_path / "gone")
+    offline = Repositories(tmp_path / "mirrors")
+    assert offline.resolve(str(source.path), "light") == source.second
+    assert "cannot fetch" in offline.out_of_reach(str(source.path))
+
+
+def test_a_repository_is_looked_up_once_for_all_of_its_refs(source: Source, tmp_path: Path) -> None:
+    run = Repositories(tmp_path / "mirrors")
+    assert run.resolve(str(source.path), "main") == source.second
+    source.path.rename(tmp_path / "gone")
+    assert run.resolve(str(source.path), "topic/old") == source.first

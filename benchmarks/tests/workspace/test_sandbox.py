@@ -1,9 +1,13 @@
 """The sandbox, for real."""
 
 import http.server
+import json
 import os
+import re
 import secrets
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,15 +20,26 @@ from pathlib import Path
 import anyio
 import pytest
 
+from swetrials.workspace import sandbox
 from swetrials.workspace.processes import MARK, Command, Limits, run_group
-from swetrials.workspace.sandbox import bubblewrap, confined
+from swetrials.workspace.sandbox import Bubblewrap, confined, given_up, probe
 from workspace.marked import living, running
 
-BWRAP = bubblewrap()
+BWRAP, _ = probe()
+NOBODY = 65534
+INSIDE = os.geteuid() or NOBODY
+ORDINARY = 60_123
+"""A user who is nobody else here."""
+OF_ITS_OWN = re.compile(
+    r"/proc/sys/(fs/mqueue|user)/|/proc/sys/kernel/(auto_msgmni|(msg|sem|shm)\w*|hostname|domainname|ns_last_pid|pid_max)$"
+)
+"""Settings of the namespaces that the sandbox has made: what is written there is seen in it alone, and goes with it."""
+PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
+"""One that other users may run as well, where there is one."""
 
 
 @pytest.fixture
-def bwrap() -> Path:
+def bwrap() -> Bubblewrap:
     if BWRAP is None:
         pytest.skip("bubblewrap is not installed, or may not make namespaces here")
     return BWRAP
@@ -37,6 +52,7 @@ def place(pytestconfig: pytest.Config) -> Iterator[Path]:
         private = any(outside.is_relative_to(covered) for covered in ("/tmp", "/var/tmp", "/dev"))
         if not private and outside.is_dir() and os.access(outside, os.W_OK):
             with tempfile.TemporaryDirectory(dir=outside) as folder:
+                Path(folder).chmod(0o755)
                 yield Path(folder)
             return
     pytest.skip("there is no folder to write to but those that the sandbox covers anyway")
@@ -45,7 +61,7 @@ def place(pytestconfig: pytest.Config) -> Iterator[Path]:
 class Box:
     """A sandbox with one folder of each kind, and a way to run a shell in it."""
 
-    def __init__(self, bwrap: Path, place: Path) -> None:
+    def __init__(self, bwrap: Bubblewrap, place: Path) -> None:
         self.bwrap = bwrap
         self.hidden = place / "hidden"
         self.readable = self.hidden / "tools"
@@ -71,7 +87,7 @@ class Box:
 
 
 @pytest.fixture
-def box(bwrap: Path, place: Path) -> Box:
+def box(bwrap: Bubblewrap, place: Path) -> Box:
     return Box(bwrap, place)
 
 
@@ -102,10 +118,11 @@ def test_a_writable_folder_below_a_hidden_one_is_the_real_one(box: Box) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == "in work\n"
     assert (box.writable / "file").read_text() == "mine\n"
-    assert (box.writable / "new").stat().st_uid == os.geteuid()
+    assert (box.writable / "new").stat().st_uid == INSIDE
+    (box.writable / "new").rmdir()
 
 
-def test_temporary_folders_are_private_and_a_writable_one_may_lie_there(bwrap: Path, tmp_path: Path) -> None:
+def test_temporary_folders_are_private_and_a_writable_one_may_lie_there(bwrap: Bubblewrap, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     name = f"left-{secrets.token_hex(8)}"
@@ -121,7 +138,7 @@ def test_temporary_folders_are_private_and_a_writable_one_may_lie_there(bwrap: P
 def test_nobody_is_root_inside_and_no_other_process_is_seen(box: Box) -> None:
     done = box.run("id -u; ls /proc | grep -c '^[0-9]'")
     uid, processes = (int(word) for word in done.stdout.split())
-    assert uid == (os.geteuid() or 1000)
+    assert uid == INSIDE
     assert processes < 10
 
 
@@ -179,19 +196,111 @@ def test_what_hides_from_the_search_for_members_dies_with_the_namespace(box: Box
 def test_what_would_uncover_a_hidden_folder_is_refused(how: str, tmp_path: Path) -> None:
     folders: dict[str, list[Path]] = {"readable": [], "writable": []} | {how: [tmp_path]}
     with pytest.raises(ValueError, match=f"cannot hide {tmp_path}/secret: it lies in {tmp_path}"):
-        confined(["true"], bwrap=Path("bwrap"), hidden=[tmp_path / "secret"], **folders)
+        confined(["true"], bwrap=Bubblewrap(Path("bwrap")), hidden=[tmp_path / "secret"], **folders)
 
 
 def test_everything_cannot_be_hidden() -> None:
     with pytest.raises(ValueError, match="cannot hide /;"):
-        confined(["true"], bwrap=Path("bwrap"), writable=[], hidden=[Path("/")], readable=[])
+        confined(["true"], bwrap=Bubblewrap(Path("bwrap")), writable=[], hidden=[Path("/")], readable=[])
 
 
-def test_a_bwrap_that_does_not_work_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("said", ["No permissions to create new namespace", ""])
+def test_a_bwrap_that_does_not_work_is_told_in_its_own_words(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken = tmp_path / "bwrap"
-    broken.write_text("#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n")
+    broken.write_text(f"#!/bin/sh\necho 'bwrap: {said}' >&2\nexit 1\n" if said else "#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert bubblewrap.__wrapped__() is None
+    assert probe.__wrapped__() == (None, f"bubblewrap does not work here: {said or 'exit code 1'}")
     broken.unlink()
-    assert bubblewrap.__wrapped__() is None
+    assert probe.__wrapped__() == (None, "bubblewrap is not installed")
+
+
+def test_the_proof_does_not_depend_on_what_the_search_path_leads_to(
+    bwrap: Bubblewrap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bwrap").symlink_to(bwrap.path)
+    if bwrap.setpriv:
+        (tmp_path / "setpriv").symlink_to(bwrap.setpriv)
+    monkeypatch.setenv("PATH", str(tmp_path))  # below /tmp, which is covered inside
+    assert probe.__wrapped__() == (bwrap, "")
+
+
+@pytest.fixture
+def listener() -> Iterator[str]:
+    """A service with a socket in /run that everybody may connect to."""
+    for folder in ("/run", f"/run/user/{os.getuid()}", "/run/lock"):
+        if os.access(folder, os.W_OK):
+            path = Path(folder, f"knocking-{secrets.token_hex(4)}")
+            with socket.socket(socket.AF_UNIX) as service:
+                service.bind(str(path))
+                path.chmod(0o777)
+                service.listen()
+                yield str(path)
+            path.unlink()
+            return
+    pytest.skip("there is no folder below /run to make a socket in")
+
+
+@pytest.mark.parametrize("role", ["root", "ordinary"])
+def test_what_is_knocked_on_stays_closed(role: str, bwrap: Bubblewrap, place: Path, listener: str) -> None:
+    user = {"root": 0, "ordinary": ORDINARY if os.geteuid() == 0 else os.geteuid()}[role]
+    if user != os.geteuid() and os.geteuid() != 0:
+        pytest.skip("only root can try it as root")
+    work = place / "work"
+    work.mkdir()
+    os.chown(work, user, user)
+    words = [PYTHON, str(Path(__file__).with_name("knocking.py")), str(work), listener]
+    source = Path(sandbox.__file__).parents[2]
+    environment = {"PATH": os.defpath, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    groups: list[int] | None = [] if os.geteuid() == 0 else None
+    run = partial(subprocess.run, words, env=environment, capture_output=True, text=True, timeout=60)
+    try:
+        done = run(user=user, group=user, extra_groups=groups) if os.geteuid() == 0 else run()
+    except PermissionError:
+        pytest.skip(f"an ordinary user may not run {PYTHON}")
+    if done.stdout == "null\n":
+        pytest.skip("that user may make no namespaces")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    inside, outside = told["inside"], told["outside"]
+    assert outside["socket"] == "opened" and (outside["shadow"] == "opened") == (role == "root")
+    assert (outside["key_found"], outside["key_read"]) == (told["key"], told["key"])
+    assert [name for name in inside.pop("settings") if not OF_ITS_OWN.match(name)] == []
+    assert inside == {
+        "uid": user or NOBODY,
+        "shadow": "Permission denied",
+        "socket": "No such file or directory",
+        "key_found": False,
+        "key_read": False,
+        "host_name": "trial",
+    }
+
+
+def test_the_name_servers_are_known_although_run_is_empty(box: Box) -> None:
+    done = box.run("cat /etc/resolv.conf; ls -A /run")
+    assert done.stdout == Path("/etc/resolv.conf").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has root to give up")
+def test_root_is_not_given_up_where_a_folder_is_for_root_alone(bwrap: Bubblewrap, box: Box) -> None:
+    assert given_up(bwrap, [box.hidden], [box.readable]) == bwrap
+    box.outside.chmod(0o700)
+    kept = given_up(bwrap, [box.outside / "file", box.outside], [box.readable])
+    assert kept == bwrap, "what is covered needs no open door of its own"
+    tools = box.outside / "tools"
+    tools.mkdir(mode=0o700)
+    kept = given_up(bwrap, [box.hidden], [tools])
+    assert (kept.setpriv, kept.as_root) == (None, f"only root can reach {tools}")
+    argv = confined(["cat", str(tools.parent / "file")], bwrap=kept, writable=[], hidden=[], readable=[tools])
+    assert subprocess.run(argv, capture_output=True, text=True, timeout=30).stdout == "in outside\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_is_given_away_lies_in_the_writable_folders_and_no_link_is_followed(box: Box) -> None:
+    (box.writable / "link").symlink_to(box.outside)
+    (box.writable / "to-file").symlink_to(box.answers)
+    assert box.run(f"echo more >> {box.writable}/file").returncode == 0
+    assert (box.outside.stat().st_uid, (box.outside / "file").stat().st_uid, box.answers.stat().st_uid) == (0, 0, 0)
+    assert {path.lstat().st_uid for path in (box.writable, *box.writable.iterdir())} == {NOBODY}

@@ -9,6 +9,7 @@ from swetrials.agents.claude_route import AWS_SECRETS, route_environment
 from swetrials.agents.claude_stream import ClaudeReader
 from swetrials.agents.install import Package
 from swetrials.agents.packages import PACKAGES
+from swetrials.agents.skill_prompt import prompt_with_skill
 from swetrials.wire.route import Dialect
 from swetrials.workspace.environment import allowed_environment
 
@@ -69,15 +70,13 @@ class ClaudeCode:
 
         The route stands in the environment and again in a settings file given on the command line, which
         Claude Code ranks above the settings of the repository it works in: so a repository that brings
-        its own ``.claude/settings.json`` cannot redirect the trial. The skill is put into the private
-        config home, so that the repository's tree stays clean.
+        its own ``.claude/settings.json`` cannot redirect the trial. The skill's text is part of the prompt, as
+        with every other agent: called as a slash command, it and its arguments would be expanded.
         """
         config_home = job.home / ".claude"
-        settings = job.home / "settings.json"
+        settings, prompt = job.home / "settings.json", job.home / "prompt.jsonl"
         route = route_environment(job)
-        files = {settings: self._settings(job, route)}
-        if job.skill is not None:
-            files[config_home / "skills" / job.skill.name / "SKILL.md"] = job.skill.text
+        files = {settings: self._settings(job, route), prompt: _message(prompt_with_skill(job))}
         environment = {
             **route,
             "CLAUDE_CONFIG_DIR": str(config_home),
@@ -86,11 +85,12 @@ class ClaudeCode:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_MAX_RETRIES": str(job.config.request_retries),
         }
-        return Launch(self._argv(binary, job, settings), environment, files)
+        return Launch(self._argv(binary, job, settings), environment, files, stdin=prompt)
 
     def _argv(self, binary: Path, job: Job, settings: Path) -> tuple[str, ...]:
         config = job.config
-        argv = [str(binary), "--print", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
+        argv = [str(binary), "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        argv += ["--include-partial-messages"]
         argv += ["--model", job.route.model, "--settings", str(settings), "--permission-mode", config.permission_mode]
         if config.allowed_tools:
             argv += ["--allowedTools", ",".join(config.allowed_tools)]
@@ -100,9 +100,7 @@ class ClaudeCode:
             argv += ["--max-turns", str(config.max_turns)]
         if config.max_attempt_budget_usd is not None:
             argv += ["--max-budget-usd", str(config.max_attempt_budget_usd)]
-        # A slash command is the documented way to a skill. "--" keeps any prompt from being read as an option.
-        prompt = f"/{job.skill.name} {job.prompt}" if job.skill is not None else job.prompt
-        return (*argv, "--", prompt)
+        return tuple(argv)
 
     def _settings(self, job: Job, route: dict[str, str]) -> str:
         settings = _user_settings(Path(job.config.settings_file)) if job.config.settings_file else {}
@@ -114,6 +112,16 @@ class ClaudeCode:
         settings["env"] = {**_OTHER_ROUTES, **proxies, **(own if isinstance(own, dict) else {}), **pinned}
         settings |= dict.fromkeys(("apiKeyHelper", "awsAuthRefresh", "awsCredentialExport"), "")
         return json.dumps(settings, indent=2) + "\n"
+
+
+def _message(prompt: str) -> str:
+    """Return a user's message as ``--input-format stream-json`` takes it, with the prompt kept as it is.
+
+    Claude Code 2.1.332 looks for commands (``/name``), files to read (``@path``) and key words in the last text of a
+    message alone, and sends no text that is empty: so an empty one stands behind the prompt.
+    """
+    content = [{"type": "text", "text": prompt}, {"type": "text", "text": ""}]
+    return json.dumps({"type": "user", "message": {"role": "user", "content": content}}) + "\n"
 
 
 def _user_settings(path: Path) -> dict[str, object]:

@@ -16,6 +16,7 @@ Facts it rests on (Claude Code 2.1.332):
 - A failed API call ends in subtype ``success`` with ``is_error: true``. A stopped agent prints no ``result``.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from swetrials.agents import failures
@@ -58,6 +59,7 @@ _API_ERRORS = {
     "max_output_tokens": OutcomeKind.OUTPUT_LIMIT,
     "rate_limit": OutcomeKind.RATE_LIMITED,
     "authentication_failed": OutcomeKind.AUTH_FAILED,
+    "billing_error": OutcomeKind.AUTH_FAILED,
 }
 
 
@@ -76,6 +78,9 @@ class ClaudeReader(LineReader):
         self._shows_starts = False
         self._refused = False
         self._stop_reason = ""
+        self._did_anything = False
+        self._untold = 0
+        self._told: Counter[str] = Counter()
 
     def _events(self, line: dict[str, object]) -> Iterable[Event]:
         match line.get("type"):
@@ -99,6 +104,8 @@ class ClaudeReader(LineReader):
                 yield Session(text(line.get("session_id")), text(line.get("model")), version)
             case "api_retry":
                 delay = line.get("retry_delay_ms")
+                if count(line.get("error_status")) is None:
+                    self._untold += 1
                 yield Retry(
                     attempt=count(line.get("attempt")) or 0,
                     delay_seconds=delay / 1000 if isinstance(delay, int | float) else 0.0,
@@ -127,26 +134,48 @@ class ClaudeReader(LineReader):
         if event.get("type") == "message_start":
             message = mapping(event.get("message"))
             self._shows_starts = True
-            self._open[text(message.get("id"))] = message
-            yield _request(message, subagent=text(line.get("parent_tool_use_id")))
+            message_id = text(message.get("id"))
+            self._untold += message_id in self._open  # it began and never ended
+            self._open[message_id] = message
+            yield self._request(message, subagent=text(line.get("parent_tool_use_id")))
         elif event.get("type") == "message_delta":
             self._stop_reason = text(mapping(event.get("delta")).get("stop_reason")) or self._stop_reason
-            message = self._open.pop(text(line.get("api_message_id")), {})
-            if message:
-                told = {name: value for name, value in mapping(event.get("usage")).items() if value is not None}
-                usage = {**mapping(message.get("usage")), **told}
-                yield _request({**message, "usage": usage}, subagent=text(line.get("parent_tool_use_id")), final=True)
+            yield from self._whole(line, mapping(event.get("usage")))
+
+    def _whole(self, line: dict[str, object], usage: dict[str, object]) -> Iterator[Event]:
+        """Take in the last usage of a response. Without an output count what began it stands, and is no final one."""
+        message_id = text(line.get("api_message_id"))
+        message = self._open.pop(message_id, {})
+        if not message:
+            return
+        told = {name: value for name, value in usage.items() if value is not None}
+        joined = {**mapping(message.get("usage")), **told}
+        final = count(told.get("output_tokens")) is not None and _disjoint(joined).is_whole
+        self._untold += not final
+        yield self._request({**message, "usage": joined}, subagent=text(line.get("parent_tool_use_id")), final=final)
+        self._told[message_id] += 1
 
     def _assistant(self, line: dict[str, object]) -> Iterator[Event]:
         message = mapping(line.get("message"))
         subagent = text(line.get("parent_tool_use_id"))
-        if text(message.get("id")) not in self._open and message.get("model") != _SYNTHETIC:
-            yield _request(message, subagent=subagent)
+        message_id, own = text(message.get("id")), message.get("model") == _SYNTHETIC
+        if not own and message_id not in self._open and not self._told[message_id]:
+            yield self._request(message, subagent=subagent)
         for block in map(mapping, listing(message.get("content"))):
+            self._did_anything = self._did_anything or not own
             if block.get("type") == "text":
                 yield Text(text(block.get("text")), subagent)
             elif block.get("type") == "tool_use":
                 yield ToolCall(text(block.get("id")), text(block.get("name")), mapping(block.get("input")), subagent)
+
+    def _request(self, message: dict[str, object], *, subagent: str, final: bool = False) -> RequestUsage:
+        """Return a response's usage; some gateways give each response the same id, so whole ones are counted."""
+        # Until the final count arrives, the one output token of the snapshot is the least that is certain.
+        message_id = text(message.get("id"))
+        told = self._told[message_id]
+        name = f"{message_id} ({told + 1})" if told else message_id
+        usage = _disjoint(mapping(message.get("usage")))
+        return RequestUsage(name, usage, final, text(message.get("model")) or None, subagent)
 
     def _user(self, line: dict[str, object]) -> Iterator[Event]:
         subagent = text(line.get("parent_tool_use_id"))
@@ -159,7 +188,8 @@ class ClaudeReader(LineReader):
             yield ToolResult(call_id, _said(block.get("content")), bool(block.get("is_error")), subagent=subagent)
 
     def _end(self, line: dict[str, object]) -> End:
-        models = {name: _model_usage(mapping(usage)) for name, usage in mapping(line.get("modelUsage")).items()}
+        each = {name: _model_usage(mapping(usage)) for name, usage in mapping(line.get("modelUsage")).items()}
+        models = {name: usage for name, usage in each.items() if usage.total}
         main_agents = _disjoint(mapping(line.get("usage")))
         self._main_agents += main_agents
         total = Usage.sum(models.values()) if models else main_agents
@@ -177,7 +207,7 @@ class ClaudeReader(LineReader):
             api_seconds=api_ms / 1000 if isinstance(api_ms, int | float) else None,
             api_error_status=count(line.get("api_error_status")),
             text=text(line.get("result")),
-            responses_cut=len(self._open) if self._shows_starts else 0,
+            responses_cut=self._untold + (len(self._open) if self._shows_starts else 0),
         )
 
     def _outcome(self, line: dict[str, object], usage: Usage) -> Outcome:
@@ -186,6 +216,9 @@ class ClaudeReader(LineReader):
         if ending := _ENDINGS.get(text(line.get("subtype"))):
             return Outcome.of(ending, errors)
         stop = text(line.get("stop_reason"))
+        status = count(line.get("api_error_status"))
+        if line.get("is_error") and status is not None:
+            return failures.failure(status, said)
         if line.get("is_error") and (kind := _STOPS.get(stop) or _STOPS.get(self._stop_reason)):
             return Outcome.of(kind, said)
         if line.get("is_error") and (kind := _API_ERRORS.get(text(line.get("api_error")))):
@@ -193,16 +226,10 @@ class ClaudeReader(LineReader):
         if self._refused:
             return Outcome.of(OutcomeKind.REFUSED, said)
         if line.get("is_error") or text(line.get("subtype")) not in {"", "success"}:
-            return failures.failure(count(line.get("api_error_status")), said)
-        if not usage.output:
+            return failures.failure(status, said)
+        if not (usage.output or self._did_anything):
             return Outcome.of(OutcomeKind.EMPTY_SUCCESS, "the agent reports success without a single output token")
         return Outcome.of(OutcomeKind.COMPLETED)
-
-
-def _request(message: dict[str, object], *, subagent: str, final: bool = False) -> RequestUsage:
-    # Until the final count arrives, the one output token of the snapshot is the least that is certain.
-    usage = _disjoint(mapping(message.get("usage")))
-    return RequestUsage(text(message.get("id")), usage, final, text(message.get("model")) or None, subagent)
 
 
 def _disjoint(usage: dict[str, object]) -> Usage:

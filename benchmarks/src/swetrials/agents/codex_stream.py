@@ -42,6 +42,8 @@ PATCHER = "apply_patch"
 _RECONNECTING = re.compile(r"Reconnecting\.\.\. (\d+)/\d+")
 _STATUS = re.compile(r"status:? (\d{3})\b")
 _BROKE_OFF = "stream disconnected before completion"
+_BUSY = "high demand"
+# What it says in place of the status 500.
 _INCOMPLETE = re.compile(r"Incomplete response returned, reason: (\w+)")
 _INCOMPLETE_KINDS = {
     "max_output_tokens": OutcomeKind.OUTPUT_LIMIT,
@@ -59,6 +61,7 @@ class CodexReader(LineReader):
         self._subagents: dict[str, str] = {}
         self._untold = 0
         self._text = ""
+        self._did_anything = False
 
     def _events(self, line: dict[str, object]) -> Iterable[Event]:
         match line.get("type"):
@@ -110,6 +113,7 @@ class CodexReader(LineReader):
         exit_code: int | None = None,
     ) -> list[Event]:
         call_id = text(item.get("id"))
+        self._did_anything = True
         events: list[Event] = []
         if call_id not in self._open:
             self._open.add(call_id)
@@ -138,17 +142,25 @@ class CodexReader(LineReader):
         found = _RECONNECTING.search(message)
         if found is None:
             return Notice(message)
-        if _BROKE_OFF in message:
+        status = _status(message)
+        if _BROKE_OFF in message or (status is None and _BUSY not in message):
             self._untold += 1
-        return Retry(int(found[1]), delay_seconds=0.0, status=_status(message), reason=message)
+        return Retry(int(found[1]), delay_seconds=0.0, status=status, reason=message)
 
     def _completed(self, reported: dict[str, object]) -> End:
         usage = disjoint_usage(reported)
-        if not self._text.strip() and not usage.output:
+        if not (self._did_anything or self._text.strip() or usage.output):
             outcome = Outcome.of(OutcomeKind.EMPTY_SUCCESS, "the turn completed without any output")
         else:
             outcome = Outcome.of(OutcomeKind.COMPLETED)
-        return End(outcome, subtype="turn.completed", usage=usage, text=self._text, responses_cut=self._untold)
+        return End(
+            outcome,
+            subtype="turn.completed",
+            usage=usage,
+            text=self._text,
+            responses_cut=self._untold,
+            doubts=_doubts(reported),
+        )
 
     def _failed(self, error: dict[str, object]) -> End:
         message = text(error.get("message"))
@@ -173,13 +185,22 @@ def disjoint_usage(reported: dict[str, object]) -> Usage:
     sent = count(reported.get("input_tokens"))
     read = count(reported.get("cached_input_tokens"))
     written = count(reported.get("cache_write_input_tokens"))
+    # More from the cache than was sent cannot be: then nobody knows what was fresh.
+    fresh = None if sent is None else sent - (read or 0) - (written or 0)
     return Usage(
-        fresh_input=None if sent is None else max(sent - (read or 0) - (written or 0), 0),
+        fresh_input=None if fresh is None or fresh < 0 else fresh,
         cache_read=read,
         cache_write=written,
         output=count(reported.get("output_tokens")),
         reasoning=count(reported.get("reasoning_output_tokens")),
     )
+
+
+def _doubts(reported: dict[str, object]) -> tuple[str, ...]:
+    sent, read = count(reported.get("input_tokens")), count(reported.get("cached_input_tokens"))
+    if sent is None or read is None or read <= sent:
+        return ()
+    return (f"the agent reports {read:,} cached tokens of {sent:,} in all",)
 
 
 def _states(item: dict[str, object]) -> Iterable[tuple[str, object]]:

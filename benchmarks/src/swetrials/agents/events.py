@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from swetrials.agents.responses import Responses
 from swetrials.records.outcome import Outcome, OutcomeKind
-from swetrials.records.usage import Completeness, Usage, UsageReport
+from swetrials.records.usage import Usage, UsageReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class End:
     """The agent's own last word. ``usage`` is its total, when it gives one.
 
     ``responses_cut`` counts the API responses that are billed and in nobody's exact sum: those that began and never
-    ended, and those whose usage the agent does not tell. ``subagent_usage`` is a part of ``usage``, where it is told
-    apart.
+    ended, those that failed without an error status, and those whose usage the agent does not tell. ``subagent_usage``
+    is a part of ``usage``, where it is told apart. ``doubts`` says which of its counts cannot be.
     """
 
     outcome: Outcome
@@ -135,6 +135,7 @@ class End:
     api_error_status: int | None = None
     text: str = ""
     responses_cut: int = 0
+    doubts: tuple[str, ...] = ()
 
 
 Event = (
@@ -204,22 +205,40 @@ class Tally:
 
     @property
     def turns(self) -> int:
-        """Model responses of the main agent; the agent's own count where the stream shows no responses."""
-        if not self.responses.count and self.end is not None:
+        """Model responses of the main agent; a call that failed is none.
+
+        Where the stream shows no response, it is the agent's own count, of a total that is of any tokens.
+        """
+        if self.end is not None and self.end.usage is not None and self.end.usage.total and not self.responses.count:
             return self.end.turns or 0
         return self.responses.of_main_agent
 
     @property
-    def usage(self) -> UsageReport:
-        """The agent's own total when it gave one, else the sum of its responses, a lower bound.
+    def turns_of_subagents(self) -> int:
+        """Model responses of subagents, as far as the agent tells of them."""
+        return self.responses.count - self.responses.of_main_agent
 
-        The agent's total is a lower bound too when one of its responses was cut.
+    @property
+    def usage(self) -> UsageReport:
+        """The agent's own total when it gave one, else the sum of its responses; its completeness is derived.
+
+        It is complete where the stream has an ending with a total, shows no response that was cut, failed without an
+        error status or told less than every bucket, and none of its responses has more than the total. Nothing but
+        zeros is unknown, unless each call that the stream tells of was turned down with an error status.
         """
         requests = self.responses.count or None  # some agents tell of no single response
+        shown = _unless_zero(self.responses.usage)
         if self.end is None or self.end.usage is None:
-            return UsageReport(usage=self.responses.usage, completeness="lower_bound", requests=requests)
-        completeness: Completeness = "lower_bound" if self.end.responses_cut else "complete"
-        return UsageReport(usage=self.end.usage, completeness=completeness, requests=requests)
+            return UsageReport.of(shown, whole=False, requests=requests)
+        told = self.end.usage if self._all_turned_down else _unless_zero(self.end.usage)
+        usage = _more_of_each(told, shown)
+        whole = usage == told and not self.end.responses_cut
+        return UsageReport.of(usage, whole=whole, requests=requests)
+
+    @property
+    def _all_turned_down(self) -> bool:
+        ended_so = self.end is not None and self.end.api_error_status is not None
+        return ended_so and not self.responses.count and all(retry.status is not None for retry in self.retries)
 
     @property
     def subagent_usage(self) -> Usage | None:
@@ -234,3 +253,14 @@ class Tally:
         if self.end is not None:
             return self.end.outcome
         return Outcome.of(OutcomeKind.UNFINISHED, "the stream ends without a final event")
+
+
+def _unless_zero(usage: Usage) -> Usage:
+    """Return a usage, or all unknown where it is nothing but zeros: no answer is made of no tokens."""
+    return usage if usage.total else Usage()
+
+
+def _more_of_each(one: Usage, other: Usage) -> Usage:
+    """Return the larger figure of each bucket; what one of two does not know is the other's."""
+    pairs = {name: (getattr(one, name), getattr(other, name)) for name in Usage.model_fields}
+    return Usage(**{name: max((n for n in pair if n is not None), default=None) for name, pair in pairs.items()})

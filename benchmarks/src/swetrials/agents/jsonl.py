@@ -70,5 +70,7 @@ def text(value: object) -> str:
 
 
 def count(value: object) -> int | None:
-    """Return ``value`` when it can be a number of tokens, else ``None``."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """Return ``value`` when it can be a number of tokens, else ``None``; some servers write ``12.0`` for 12."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if value >= 0 and float(value).is_integer() else None

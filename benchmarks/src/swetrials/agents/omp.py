@@ -11,6 +11,11 @@ Facts it rests on (omp 18.2.3):
 - Settings: those of the subject repository (``.omp/config.yml``) rank above the private ones, a file given with
   ``--config`` ranks above both, and only flags rank higher. It looks into the repository's ``.env`` for variables that
   the environment lacks.
+- A file that the prompt names as ``@path``, anywhere, is read into a message of its own behind it (``fileMention``),
+  and certain words ("ultrathink", "orchestrate") add instructions. No setting switches the first off; an extension
+  that is named on the command line, which alone is loaded beside ``--no-extensions``, takes the message out again.
+- A prompt on standard input is taken as it is, unless it begins with ``/``: then it may be a command, which a line
+  break before it rules out.
 - Whatever it does on the side (titles, summaries, subagents) has a role, and each role a model: all are given the
   measured one. Without a title it asks for nothing that is not in its stream, summaries excepted.
 - ``--auto-approve`` lets it use all its tools unasked; ``--tools`` says which it has. ``--skills`` filters by name
@@ -56,6 +61,12 @@ _TRIES_IN_A_GO = 11
 
 _KEPT_TOKENS, _KEPT_SHARE = 20_000, 4
 
+_LITERAL_PROMPT = """export default function (omp) {
+  omp.on("context", (event) => ({ messages: event.messages.filter((message) => message.role !== "fileMention") }));
+}
+"""
+# Its extension that keeps the prompt literal: what the model is shown is what was asked, and nothing read besides.
+
 
 class Omp:
     """Drives omp."""
@@ -89,26 +100,28 @@ class Omp:
     def launch(self, binary: Path, job: Job) -> Launch:
         """Return the command line, environment and private files for a job; ``binary`` is Bun."""
         place, settings = job.home / ".omp" / "agent", job.home / "settings.yml"
+        prompt, extension = job.home / "prompt.txt", job.home / "literal-prompt.js"
         provider = {**provider_description(job), "auth": "apiKey"}
         # Its YAML files are written as JSON, which is YAML too.
         files = {
             place / "models.yml": _json({"providers": {provider_name(job): provider}}),
             settings: _json(_settings(job)),
+            extension: _LITERAL_PROMPT,
+            prompt: f"\n{asked}" if (asked := prompt_with_skill(job)).startswith("/") else asked,
         }
         environment = {"PI_CODING_AGENT_DIR": str(place), **key_environment(job)}
-        return Launch(_argv(binary, job, settings), environment, files)
+        return Launch(_argv(binary, job, settings, extension), environment, files, stdin=prompt)
 
 
-def _argv(bun: Path, job: Job, settings: Path) -> tuple[str, ...]:
+def _argv(bun: Path, job: Job, settings: Path, extension: Path) -> tuple[str, ...]:
     modules = bun.parent.parent.parent.parent
     program = modules / "@oh-my-pi" / "pi-coding-agent" / "dist" / "cli.js"
     tools = [own for name, own in _TOOLS.items() if name in job.config.allowed_tools]
     argv = [str(bun), str(program), "--model", f"{provider_name(job)}/{model_name(job)}", "--config", str(settings)]
-    argv += ["--mode", "json", "--no-session", "--no-title", "--no-extensions", "--auto-approve"]
+    argv += ["--mode", "json", "--no-session", "--no-title", "--auto-approve"]
+    argv += ["--no-extensions", "--extension", str(extension)]
     argv += ["--tools", ",".join(tools)] if tools else ["--no-tools"]
-    argv += ["--add-dir", str(job.artifacts)]
-    # "--" keeps any prompt from being read as an option or as the name of a file.
-    return (*argv, "--print", "--", prompt_with_skill(job))
+    return (*argv, "--add-dir", str(job.artifacts), "--print")
 
 
 def _settings(job: Job) -> dict[str, object]:
@@ -125,6 +138,7 @@ def _settings(job: Job) -> dict[str, object]:
         # A subagent that works in the background tells of its tokens nowhere.
         "async": {"enabled": False},
         "startup": {"checkUpdate": False, "setupWizard": False},
+        "magicKeywords": {"enabled": False},
     }
     return with_pinned(settings, pinned)
 

@@ -34,9 +34,9 @@ from swetrials.agents.events import (
 from swetrials.agents.failures import failure
 from swetrials.agents.jsonl import JsonLines, count, mapping, text
 from swetrials.agents.line_reader import LineReader
-from swetrials.agents.usage_sum import UsageSum
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
+from swetrials.records.usage_sum import UsageSum
 
 SUBAGENT = "task"
 """The tool that sets a subagent to work."""
@@ -119,7 +119,9 @@ class OpenCodeReader(LineReader):
             yield from self._nothing()
             return
         self._nothings = 0
-        self._close_step(told=usage.total is not None)
+        if usage.output == 0 and self._step_holds_something:
+            usage = usage.model_copy(update={"output": None})  # an answer with content is of some tokens
+        self._close_step(told=usage.is_whole)
         step_id = text(part.get("id"))
         if step_id not in self._counted:
             self._counted.add(step_id)

@@ -11,6 +11,8 @@ Facts it rests on (pi 0.74.2):
   shut off on the command line: the model is named there, and no extension of the repository is loaded.
 - It compacts after a go alone, and one prompt is one go: a conversation that outgrows the window in the middle of a
   task ends in a context overflow, and a summary made after the last word would be billed for nothing. So it is off.
+- A prompt on standard input is taken as it is, blank ends apart. One that begins with ``/`` could name a template of
+  the subject repository: so there are none.
 - A skill of its own would be read by the model at its leisure, or wrapped by ``/skill:NAME`` with the parameters
   behind it: so its text is the prompt, with the parameters where they belong.
 """
@@ -71,9 +73,14 @@ class Pi:
         """Return the command line, environment and private files for a job."""
         place = job.home / ".pi" / "agent"
         models = {"providers": {provider_name(job): provider_description(job)}}
-        files = {place / "models.json": _json(models), place / "settings.json": _json(_settings(job))}
+        prompt = job.home / "prompt.txt"
+        files = {
+            place / "models.json": _json(models),
+            place / "settings.json": _json(_settings(job)),
+            prompt: prompt_with_skill(job),
+        }
         environment = {"PI_CODING_AGENT_DIR": str(place), "PI_OFFLINE": "1", **key_environment(job)}
-        return Launch(_argv(binary, job), environment, files)
+        return Launch(_argv(binary, job), environment, files, stdin=prompt)
 
 
 def _argv(binary: Path, job: Job) -> tuple[str, ...]:
@@ -81,10 +88,9 @@ def _argv(binary: Path, job: Job) -> tuple[str, ...]:
     offered = [*_TOOLS.items(), *(() if "Bash" in allowed else _WITHOUT_A_SHELL.items())]
     tools = [own for name, own in offered if name in allowed]
     argv = [str(binary), "--provider", provider_name(job), "--model", model_name(job), "--mode", "json", "--no-session"]
-    argv += ["--no-extensions", "--tools", ",".join(tools)] if tools else ["--no-extensions", "--no-tools"]
-    prompt = prompt_with_skill(job)
-    # It takes "-" for an option, "@" for a file and "/" for a command of its own: a line break hides them.
-    return (*argv, "--print", f"\n{prompt}" if prompt.startswith(("-", "@", "/")) else prompt)
+    argv += ["--no-extensions", "--no-prompt-templates"]
+    argv += ["--tools", ",".join(tools)] if tools else ["--no-tools"]
+    return (*argv, "--print")
 
 
 def _settings(job: Job) -> dict[str, object]:

@@ -128,10 +128,12 @@ class PiReader(LineReader):
 
     def _request(self, message: dict[str, object]) -> Iterator[Event]:
         if not _is_response(message):
+            # An answer that was none, or a connection that broke: nobody knows what it cost, unless a status says so.
+            self._untold += _status(message) is None
             return
-        usage = _disjoint(mapping(message.get("usage")))
+        usage = _told(message)
         whole = _was_refused(message) or message.get("stopReason") not in {"error", "aborted"}
-        if not (whole and usage.total):
+        if not (whole and usage.is_whole):
             self._untold += 1
         self._responses += 1
         self._total += usage
@@ -211,6 +213,22 @@ def _disjoint(usage: dict[str, object]) -> Usage:
         reasoning=count(usage.get("reasoning", usage.get("reasoningTokens"))),
     )
     return buckets if buckets.total else Usage()
+
+
+def _told(message: dict[str, object]) -> Usage:
+    """Return what a message tells of its tokens. Zeros that stand for a figure that was not told are unknown.
+
+    In the OpenAI dialects, where cached tokens are part of the prompt, both agents write 0 for what is left of it also
+    where more is said to be cached than was sent; no prompt is without a token that no cache served. An answer with
+    content is of some tokens.
+    """
+    usage = _disjoint(mapping(message.get("usage")))
+    unknown: dict[str, None] = {}
+    if text(message.get("api")).startswith("openai") and usage.fresh_input == 0:
+        unknown["fresh_input"] = None
+    if usage.output == 0 and listing(message.get("content")):
+        unknown["output"] = None
+    return usage.model_copy(update=unknown)
 
 
 def _is_response(message: dict[str, object]) -> bool:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from swetrials.agents.usage_sum import UsageSum
 from swetrials.records.usage import Usage
+from swetrials.records.usage_sum import UsageSum
 
 _MOST_OPEN = 512
 # Responses that may still be told again; an agent tells of one, or of a few that run side by side.
@@ -49,7 +49,7 @@ class Responses:
         return self._summed(self._apart, subagent=True)
 
     def _summed(self, past: UsageSum, *, subagent: bool) -> Usage:
-        total = UsageSum(buckets=dict(past.buckets))
+        total = past.copy()
         for usage, _, of_subagent in self._open.values():
             if of_subagent is subagent:
                 total.add(usage)

@@ -12,6 +12,7 @@ from swetrials.cli.batch_app import batch_app
 from swetrials.cli.clean_app import clean
 from swetrials.cli.compare_app import compare
 from swetrials.cli.judge_option import JudgeChosen
+from swetrials.cli.lean import LeanGroup
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.report_app import report
 from swetrials.cli.results_app import ResultsCommand, import_, results
@@ -19,6 +20,7 @@ from swetrials.cli.router_app import router_app
 from swetrials.cli.services_app import collect_app, proxy_app, serve_app
 
 app = typer.Typer(
+    cls=LeanGroup,
     name="swetrials",
     help="Benchmark coding agents and models on real repositories: quality, tokens, dollars, latency.",
     no_args_is_help=True,
@@ -27,8 +29,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-dataset_app = typer.Typer(help="Look at datasets.", no_args_is_help=True, rich_markup_mode=None)
-agents_app = typer.Typer(help="Install and list agent CLIs.", no_args_is_help=True, rich_markup_mode=None)
+dataset_app = typer.Typer(cls=LeanGroup, help="Look at datasets.", no_args_is_help=True, rich_markup_mode=None)
+agents_app = typer.Typer(
+    cls=LeanGroup, help="Install and list agent CLIs.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(dataset_app, name="dataset")
 app.add_typer(agents_app, name="agents")
 app.add_typer(serve_app, name="serve")
@@ -131,7 +135,9 @@ def e2e(
 def judge(
     folder: Annotated[Path, typer.Option(help="A trial's folder; with --recursive, a tree of them.")],
     recursive: Annotated[bool, typer.Option("--recursive", help="Judge every trial below the folder.")] = False,
-    no_overwrite: Annotated[bool, typer.Option("--no-overwrite", help="Keep the scores that are there.")] = False,
+    no_overwrite: Annotated[
+        bool, typer.Option("--no-overwrite", help="Keep scores that would be given in the same way.")
+    ] = False,
     judge: JudgeNames = "tests,codex",
     judge_provider: JudgeProvider = None,
     model: JudgeModel = None,

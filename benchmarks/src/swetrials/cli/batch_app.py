@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
+from swetrials.cli.lean import LeanGroup
 from swetrials.cli.options import with_config_keys
 
 
-class _StartsByDefault(TyperGroup):
+class _StartsByDefault(LeanGroup):
     """Takes what is none of its commands as words for ``start``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  Typer keeps its type to itself

@@ -9,7 +9,7 @@ from swetrials.pipeline.workbench import UsageError
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import Rent
 from swetrials.pricing.repricing import Repriced, default_book, reprice
-from swetrials.records.cost import Cost, HardwareLine, TokenLine
+from swetrials.records.cost import Cost, HardwareLine, TokenLine, UseLine
 from swetrials.records.metrics import Metrics
 from swetrials.records.usage import UsageBlock
 from swetrials.reports import figures
@@ -28,6 +28,8 @@ def explain(folder: Path, *, as_json: bool) -> int:
         for line in _explanation(trial, metrics):
             print(line)
     print(_closing([metrics.cost for _, metrics in trials], total))
+    if any(metrics.cost.lacks_a_price for _, metrics in trials):
+        print(f"what has no price wants a row in config/pricing.yaml; then: swetrials cost {folder} --reprice")
     return 0
 
 
@@ -61,11 +63,13 @@ def reprice_folder(folder: Path, prices: Path | None, rent: Rent | None, *, as_j
 
 
 def dollars(cost: Cost) -> str:
-    """Return an amount in words: ``$1.2345``, ``at least $1.2345``, ``free`` or ``unknown``."""
+    """Return an amount in words: ``$1.2``, ``$1.2 to $1.5``, ``at least $1.2``, ``free`` or ``unknown``."""
     if cost.amount_usd is None:
         return "unknown"
     if cost.basis == "free" and cost.status == "complete":
         return "free"
+    if cost.status != "complete" and cost.high_usd is not None:
+        return f"${cost.amount_usd:,.4f} to ${cost.high_usd:,.4f}"
     return f"{'at least ' if cost.status != 'complete' else ''}${cost.amount_usd:,.4f}"
 
 
@@ -107,9 +111,10 @@ def _witnessed(usage: UsageBlock) -> str:
 
 def _bill(cost: Cost) -> Iterator[str]:
     yield from map(_token_line, cost.lines)
+    yield from map(_use_line, cost.uses)
     yield from map(_hardware_line, cost.hardware)
     yield f"= {_statement(cost)}"
-    if cost.low_usd is not None and cost.high_usd is not None:
+    if cost.status == "complete" and cost.low_usd is not None and cost.high_usd is not None:
         yield f"  between ${cost.low_usd:,.4f} and ${cost.high_usd:,.4f}"
     if cost.note:
         yield f"  {cost.note}"
@@ -126,12 +131,22 @@ def _statement(cost: Cost) -> str:
 
 
 def _token_line(line: TokenLine) -> str:
-    head = f"{line.model}  {line.bucket:<14} {line.tokens:>13,}"
+    name = f"{line.model} ({line.terms})" if line.terms else line.model
+    head = f"{name}  {line.bucket:<14} {line.tokens:>13,}"
     if line.usd_per_million is None or line.amount_usd is None:
         return f"{head} x no price"
     date = f", {line.price_date}" if line.price_date else ""
     figures = f"x ${line.usd_per_million:<7g} / 1M = ${line.amount_usd:>9,.4f}"
     return f"{head} {figures}  {line.source}{date} as {line.priced_as}"
+
+
+def _use_line(line: UseLine) -> str:
+    head = f"{line.model}  {line.tool:<14} {line.uses:>7,} uses"
+    if line.usd_per_1000 is None or line.amount_usd is None:
+        return f"{head} x no price"
+    date = f", {line.price_date}" if line.price_date else ""
+    figures = f"x ${line.usd_per_1000:<7g} / 1,000 = ${line.amount_usd:>9,.4f}"
+    return f"{head} {figures}  {line.source}{date}"
 
 
 def _hardware_line(line: HardwareLine) -> str:

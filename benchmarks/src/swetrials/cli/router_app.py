@@ -6,10 +6,13 @@ from typing import Annotated
 import typer
 
 from swetrials.cli.judge_option import JudgeChosen
+from swetrials.cli.lean import LeanGroup
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.router_evaluate_app import EXAMPLE, evaluate
 
-router_app = typer.Typer(help="What the router knows of models.", no_args_is_help=True, rich_markup_mode=None)
+router_app = typer.Typer(
+    cls=LeanGroup, help="What the router knows of models.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @router_app.command(

@@ -5,9 +5,17 @@ from typing import Annotated, NoReturn
 
 import typer
 
-serve_app = typer.Typer(help="Serve a self-hosted model by vLLM.", no_args_is_help=True, rich_markup_mode=None)
-proxy_app = typer.Typer(help="The LiteLLM proxy to models on Bedrock.", no_args_is_help=True, rich_markup_mode=None)
-collect_app = typer.Typer(help="Collect a server's metrics.", no_args_is_help=True, rich_markup_mode=None)
+from swetrials.cli.lean import LeanGroup
+
+serve_app = typer.Typer(
+    cls=LeanGroup, help="Serve a self-hosted model by vLLM.", no_args_is_help=True, rich_markup_mode=None
+)
+proxy_app = typer.Typer(
+    cls=LeanGroup, help="The LiteLLM proxy to models on Bedrock.", no_args_is_help=True, rich_markup_mode=None
+)
+collect_app = typer.Typer(
+    cls=LeanGroup, help="Collect a server's metrics.", no_args_is_help=True, rich_markup_mode=None
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Go on with a window between 64,000 and 200,000 tokens.")]

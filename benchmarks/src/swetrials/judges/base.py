@@ -13,6 +13,7 @@ from swetrials.records.evaluation import RubricEvaluation, TestsEvaluation
 from swetrials.records.outcome import Outcome
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.sandbox import Bubblewrap
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Bench:
     repositories: Repositories
     work_root: Path
     redactor: Redactor
-    bwrap: Path | None
+    bwrap: Bubblewrap | None
     hidden: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
 
@@ -72,7 +73,23 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """The name on the command line and in records."""
+        """The name on the command line and in logs."""
+
+    @property
+    def label(self) -> str:
+        """The name in ``eval.json``: that of two judges which ask different models differs."""
+
+    def scored_sha256(self, submission: Submission) -> str:
+        """Return the hash of all that scores a trial, by content, and nothing of the trial itself.
+
+        A score is kept while this is the same, and given anew where it differs.
+
+        Raises:
+            OSError: a file that scores it cannot be read.
+        """
+
+    def asks(self, submission: Submission) -> bool:
+        """Whether scoring the trial takes what :meth:`prove` proves; without that, the rules alone score it."""
 
     async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation | TestsEvaluation:
         """Return the judge's word on a trial.

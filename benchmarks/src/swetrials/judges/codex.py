@@ -9,7 +9,7 @@ environment: with the login shell or the full one they would see the route's key
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -25,11 +25,13 @@ from swetrials.judges.asking import Answer, score_by_asking, scored_by_rule, uns
 from swetrials.judges.base import Bench, JudgeSettings, Submission
 from swetrials.judges.checkout import CheckoutFailed, clean_checkout
 from swetrials.judges.grounding import GroundingWitness
+from swetrials.judges.prompt import judging_prompt
 from swetrials.judges.rubric import present_units, reply_schema
 from swetrials.providers.base import Check
-from swetrials.records.evaluation import JudgeBlock, RubricEvaluation
+from swetrials.records.evaluation import UNITS, JudgeBlock, RubricEvaluation, judge_label
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import UsageReport
+from swetrials.store.files import sha256_of
 from swetrials.store.stream_log import StreamLog
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.processes import Command, Ended, LaunchError, Limits, run_captured, run_group
@@ -63,6 +65,31 @@ class CodexJudge:
     name: ClassVar[str] = "codex"
 
     settings: JudgeSettings
+
+    @property
+    def label(self) -> str:
+        """The judge and its model."""
+        return judge_label(self.name, self.settings.model)
+
+    def scored_sha256(self, submission: Submission) -> str:
+        """Return the hash of the prompt without the artifacts, the reply's shape, the model and its effort.
+
+        The prompt holds the task, the ground truth and the rubric. Where the route chooses the model, the route's
+        name stands for it.
+        """
+        chosen = self.settings
+        scoring = {
+            "judge": self.name,
+            "prompt": judging_prompt(replace(submission, artifacts={}, patch=None), UNITS, nonce=""),
+            "reply": reply_schema(UNITS),
+            "model": chosen.model or f"of {chosen.route.provider}",
+            "reasoning_effort": chosen.reasoning_effort,
+        }
+        return sha256_of(orjson.dumps(scoring, option=orjson.OPT_SORT_KEYS))
+
+    def asks(self, submission: Submission) -> bool:
+        """Return whether the model is asked: an infrastructure failure and a trial without artifacts need nobody."""
+        return scored_by_rule(submission) is None
 
     async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation:
         """Score a trial's artifacts by the rubric. A judge that fails leaves the trial unscored.

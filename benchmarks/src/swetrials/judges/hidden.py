@@ -6,12 +6,28 @@ somewhere else, and the files would then be written there; so links are followed
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from swetrials.store.files import sha256_of
 
 
 class PlacementError(Exception):
     """A file cannot be put where it belongs without leaving the checkout; the message says where."""
+
+
+def contents(hidden_files: Mapping[str, Path]) -> dict[str, str]:
+    """Return the SHA-256 of every file that would be put in place, by its path in the repository.
+
+    A file that may be executed is another one than the same bytes that may not.
+
+    Raises:
+        OSError: a source is missing or cannot be read.
+    """
+    return {
+        str(target): ("x:" if os.access(file, os.X_OK) else "") + sha256_of(file.read_bytes())
+        for target, file in _files(hidden_files)
+    }
 
 
 def place_hidden_files(checkout: Path, hidden_files: Mapping[str, Path]) -> None:
@@ -25,12 +41,18 @@ def place_hidden_files(checkout: Path, hidden_files: Mapping[str, Path]) -> None
         PlacementError: a link on the way leads out of the checkout or into ``.git``.
         OSError: a source is missing or cannot be read.
     """
+    for target, file in _files(hidden_files):
+        _place(checkout, target, file)
+
+
+def _files(hidden_files: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
+    """Return each single file with its path in the repository, in the order in which they are put there."""
     for target, source in sorted(hidden_files.items()):
         if source.is_dir():
             for file in sorted(path for path in source.rglob("*") if path.is_file()):
-                _place(checkout, Path(target) / file.relative_to(source), file)
+                yield Path(target) / file.relative_to(source), file
         else:
-            _place(checkout, Path(target), source)
+            yield Path(target), source
 
 
 def _place(checkout: Path, target: Path, source: Path) -> None:

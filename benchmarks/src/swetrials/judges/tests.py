@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
+import orjson
 from anyio import to_thread
 
 from swetrials.judges.base import Bench, Submission, now
 from swetrials.judges.checkout import CheckoutFailed, clean_checkout
-from swetrials.judges.hidden import PlacementError, place_hidden_files
+from swetrials.judges.hidden import PlacementError, contents, place_hidden_files
 from swetrials.providers.base import Check
 from swetrials.records.dataset import Argv, Verify
-from swetrials.records.evaluation import CommandResult, TestsEvaluation
+from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
+from swetrials.store.files import sha256_of
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.patch import PatchError, apply_patch
 from swetrials.workspace.processes import Command, LaunchError, Limits, run_captured
-from swetrials.workspace.sandbox import confined
+from swetrials.workspace.sandbox import confined, probe
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _TAIL_BYTES = 4096
@@ -30,7 +32,25 @@ class TestsJudge:
     """The ``tests`` judge. Without a patch it runs the commands on the untouched checkout."""
 
     __test__: ClassVar[bool] = False  # pytest would take the name for a test class
-    name: ClassVar[str] = "tests"
+    name: ClassVar[str] = TESTS
+    label: ClassVar[str] = TESTS
+
+    def scored_sha256(self, submission: Submission) -> str:
+        """Return the hash of the commands, their limit, and the bytes of the hidden files.
+
+        Raises:
+            OSError: a hidden file cannot be read.
+        """
+        verify = submission.task.verify
+        scoring = {
+            "verify": verify.model_dump(mode="json", exclude={"hidden_files"}) if verify else None,
+            "hidden_files": contents(submission.hidden_files),
+        }
+        return sha256_of(orjson.dumps(scoring, option=orjson.OPT_SORT_KEYS))
+
+    def asks(self, submission: Submission) -> bool:
+        """Return whether the commands are run."""
+        return submission.task.verify is not None and submission.outcome.valid
 
     async def score(self, submission: Submission, bench: Bench, log: Path) -> TestsEvaluation:
         """Apply the patch, add the hidden files, run setup and commands; ``log`` is not used.
@@ -53,7 +73,7 @@ class TestsJudge:
         """Tell whether the commands, which run a trial's code, will be confined."""
         name = "tests"
         if bench.bwrap is None:
-            return Check(name, "warning", "commands run without a sandbox", "install bubblewrap")
+            return Check(name, "warning", f"commands run without a sandbox: {probe()[1] or 'as was asked for'}")
         return Check(name, "ok", "commands run in bubblewrap")
 
 

@@ -3,7 +3,11 @@
 from itertools import takewhile
 
 from swetrials.pipeline.batch_plan import BatchPlan, PlannedModel
+from swetrials.pipeline.forecast import spent_usd
+from swetrials.pipeline.recovery import recover_idle
+from swetrials.pricing.repricing import default_book
 from swetrials.records.metrics import Metrics
+from swetrials.store.project import find_project
 from swetrials.store.results import state_of, trial_folders
 
 
@@ -21,5 +25,7 @@ def left_usd(plan: BatchPlan, model: PlannedModel) -> float | None:
 
 
 def _cost_usd(model: PlannedModel) -> float:
+    for scope in model.scopes:
+        recover_idle(scope, default_book(find_project().config))
     states = [state_of(folder) for scope in model.scopes for folder in trial_folders(scope)]
-    return sum(state.total_cost_usd or 0.0 for state in states if isinstance(state, Metrics))
+    return sum(spent_usd(state) for state in states if isinstance(state, Metrics))

@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
+from anyio.to_thread import run_sync
+
 from swetrials.pipeline.batch_plan import BatchOptions
 from swetrials.pipeline.judge_choice import JudgeChoice, open_judges
 from swetrials.pipeline.preflight import machine_checks, plan_checks, stale_check
 from swetrials.pipeline.workbench import Workbench
 from swetrials.providers.base import Check
-from swetrials.trials.standing import standings
 
 
 async def batch_checks(benches: Sequence[Workbench], options: BatchOptions) -> AsyncIterator[Check]:
@@ -32,7 +33,7 @@ async def _free_checks(benches: Sequence[Workbench], options: BatchOptions) -> A
     async for check in plan_checks(first):
         yield check
     for bench in benches:
-        found = standings(bench.plan, bench.agent_version)
+        found = await run_sync(bench.standings)
         check = stale_check(found, yes=options.yes, resume=options.resume, force=options.force)
         yield replace(check, detail=f"{bench.config.model}: {check.detail}")
 

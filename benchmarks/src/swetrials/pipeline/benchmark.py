@@ -3,14 +3,17 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from anyio.to_thread import run_sync
 from filelock import FileLock, Timeout
 
 from swetrials.pipeline.forecast import budget_check, forecast
 from swetrials.pipeline.locking import locked
 from swetrials.pipeline.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
+from swetrials.pipeline.recovery import recover_killed
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check, Hosting
 from swetrials.records.errors import KnownError
@@ -21,7 +24,6 @@ from swetrials.trials.crew import Listener
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.schedule import run_trials
-from swetrials.trials.standing import standings
 from swetrials.trials.trial import Observer
 
 
@@ -82,7 +84,7 @@ async def run_plan(
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
-    more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
+    more_checks: Callable[[int], Awaitable[Sequence[Check]]] | None = None,
     judge: JudgePin | None = None,
 ) -> RunResult:
     """Check everything, then run the trials that are to be run.
@@ -92,7 +94,8 @@ async def run_plan(
         hosting: its provider at work.
         options: what the person decided for this invocation.
         viewer: who is watching.
-        more_checks: what else has to hold before anything is spent, such as a judge that answers.
+        more_checks: what else has to hold before anything is spent, such as a judge that answers; it is told how many
+            trials are to run.
         judge: who is to judge afterwards, for the lock.
 
     Raises:
@@ -101,14 +104,16 @@ async def run_plan(
         UsageError: another run is writing to the same results.
     """
     with _only_run(bench.plan.scopes):
-        standing = standings(bench.plan, bench.agent_version)
+        recover_killed(bench.plan.scopes, bench.prices)
+        standing = await run_sync(bench.standings)
         kept = [s for s in standing if options.resume and s.finished]
         to_run = [s for s in standing if s not in kept]
         expected = forecast(bench, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
         about = (on_disk, budget_check(bench, expected))
         async with bench.executor.open(bench.config) as machines:
-            await preflight(bench, hosting, options, viewer, about, more_checks, machines)
+            more = partial(more_checks, len(to_run)) if more_checks else None
+            await preflight(bench, hosting, options, viewer, about, more, machines, idle=not to_run)
             if in_the_way := sum(s.stale for s in to_run):
                 viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
             viewer.expect(len(to_run))
@@ -132,6 +137,8 @@ async def preflight(
     about: Sequence[Check],
     more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
     machines: Machines = HERE,
+    *,
+    idle: bool = False,
 ) -> None:
     """Check everything that a planned run of agents needs, and show each check as it is made.
 
@@ -143,6 +150,7 @@ async def preflight(
         about: what has been found out about the results and the budget.
         more_checks: what else has to hold before anything is spent; not asked when something failed.
         machines: where the agents are to run.
+        idle: nothing is to run, so that no call of the model has to be made to prove that it could.
 
     Raises:
         PreflightError: a check failed; nothing was spent.
@@ -166,7 +174,9 @@ async def preflight(
         show(check)
     for check in () if failed else await machines.checks(bench.crew(hosting), hosting.route("preflight")):
         show(check)
-    if options.skip_probe:
+    if idle:
+        show(Check("probe", "skipped", "no test call was made: nothing is to run"))
+    elif options.skip_probe:
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:
         show(await probe(bench, bench.crew(hosting)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from swetrials.judges import JUDGES, Bench, Judge
 from swetrials.pipeline.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan
 from swetrials.pipeline.judge_choice import JudgeChoice, open_judges
-from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_trials
+from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_trials, outstanding
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check
 from swetrials.records.metrics import Metrics
@@ -32,8 +32,8 @@ async def run_and_judge(
 ) -> tuple[RunResult, list[Judged]]:
     """Run a plan and let the named judges score what comes out.
 
-    Each judge is proved by a real call before anything is spent; one that is not installed is left out, and
-    the pre-flight says so.
+    Each judge is proved by a real call before anything is spent, unless there will be nothing to ask it; one that is
+    not installed is left out, and the pre-flight says so.
 
     Raises:
         PreflightError: a check failed, a judge's among them; nothing was spent.
@@ -41,12 +41,16 @@ async def run_and_judge(
     """
     rehearsal = bench.config.provider == "rehearsal"
     dataset = bench.plan.dataset
+    datasets = Datasets(dataset, bench.project.dataset)
+    folders = [trial.folder for trial in bench.plan.trials]
     async with open_judges(judges, choice, bench.project, rehearsal=rehearsal, datasets=[dataset.path]) as opened:
         absent: set[str] = set()
 
-        async def checks() -> list[Check]:
+        async def checks(to_run: int) -> list[Check]:
             found = []
             for judge in opened:
+                if not to_run and not outstanding(folders, judge, datasets, overwrite=False, repo=None):
+                    continue
                 check = await judge.prove(bench.judging)
                 if check.status == "skipped":
                     absent.add(judge.name)
@@ -60,7 +64,7 @@ async def run_and_judge(
             result.folders,
             [judge for judge in opened if judge.name not in absent],
             bench.judging,
-            Datasets(dataset, bench.project.dataset),
+            datasets,
             overwrite=False,
             repo=None,
             observe=observe,
@@ -86,7 +90,7 @@ async def judge_folders(
 ) -> list[Judged]:
     """Score trials that have run before; rehearsals are judged by the rehearsal server unless said otherwise.
 
-    Each judge is proved by a real call first; one that is not installed is left out.
+    Each judge that has something to judge is proved by a real call first; one that is not installed is left out.
 
     Args:
         request: what is to be judged.
@@ -113,7 +117,11 @@ async def judge_folders(
     for rehearsal, group in _by_kind(folders):
         files = sorted({found.path for folder in group if (found := _dataset_of(datasets, folder)) is not None})
         async with open_judges(request.judges, choice, project, rehearsal=rehearsal, datasets=files) as judges:
-            able = [judge for judge in judges if await _able(judge, bench, show)]
+            able = []
+            for judge in judges:
+                needed = outstanding(group, judge, datasets, overwrite=request.overwrite, repo=request.repo)
+                if not needed or await _able(judge, bench, show):
+                    able.append(judge)
             if not able:
                 raise PreflightError("no judge can work here: nothing was judged")
             words += await judge_trials(

@@ -10,7 +10,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.slug import model_slug
 from swetrials.store.results import state_of, trial_folders
 from swetrials.trials.budget import Budget
-from swetrials.trials.costing import unpriced
+from swetrials.trials.costing import unpriced, unpriced_buckets
 from swetrials.trials.standing import Standing
 
 
@@ -52,27 +52,38 @@ def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, re
         if record.outcome.valid and record.provider == bench.config.provider and record.total_cost_usd is not None
     ]
     records = [standing.state for standing in standings if isinstance(standing.state, Metrics)]
-    spent = sum(record.total_cost_usd or 0.0 for record in records) if resume else 0.0
+    spent = sum(spent_usd(record) for record in records) if resume else 0.0
     return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
+
+
+def spent_usd(record: Metrics) -> float:
+    """Return all that was spent in a trial's folder, as far as it is known: also on what is no part of its cost."""
+    return (record.total_cost_usd or 0.0) + (record.spent_elsewhere_usd or 0.0)
 
 
 def budget_check(bench: Workbench, found: Forecast) -> Check:
     """Say what the run will probably cost, and hold that against its limit."""
     limit = bench.config.max_budget_usd
     without = unpriced(bench.config, bench.provider, bench.prices)
+    remedy = f"add a row for it to {bench.prices.label} under tokens:, or say --dollars-per-hour"
     if without and limit is not None:
-        mend = "say the price (config/pricing.yaml or --dollars-per-hour), or leave out --max-budget-usd"
-        return Check("budget", "failed", f"no limit can be kept: {without}", mend)
+        return Check("budget", "failed", f"no limit can be kept: {without}", f"{remedy}, or leave out --max-budget-usd")
+    if without:
+        return Check("budget", "warning", f"the cost will be unknown: {without}", remedy)
     if bench.provider.priced == "free":
         return Check("budget", "ok", "free")
     bound = "" if limit is None else f"; limit ${limit:,.2f}, ${found.spent_usd:,.2f} of it spent"
     if limit is not None and found.spent_usd >= limit:
         return Check("budget", "failed", f"nothing is left{bound}", "a higher --max-budget-usd")
-    if without or found.per_trial_usd is None:
-        why = without or "no earlier trials of agent and model here"
-        return Check("budget", "ok", f"forecast unknown: {why}{bound}")
-    expected = found.per_trial_usd * found.to_run
-    detail = f"about ${expected:,.2f} for {found.to_run} trials, from {found.seen} earlier ones{bound}"
-    if limit is not None and found.spent_usd + expected > limit:
+    expected = None if found.per_trial_usd is None else found.per_trial_usd * found.to_run
+    if expected is None:
+        detail = f"forecast unknown: no earlier trials of agent and model here{bound}"
+    else:
+        detail = f"about ${expected:,.2f} for {found.to_run} trials, from {found.seen} earlier ones{bound}"
+    if expected is not None and limit is not None and found.spent_usd + expected > limit:
         return Check("budget", "warning", f"{detail}: not all may begin", "--max-budget-usd, or fewer --tasks")
+    if missing := unpriced_buckets(bench.config, bench.provider, bench.prices):
+        known = f"no price is known for {', '.join(missing)} of {bench.config.model}"
+        told = f'{detail}; {known}: a cost with such tokens is an "at least", and the limit counts no more'
+        return Check("budget", "warning", told if limit is not None else told.split(", and the limit")[0], remedy)
     return Check("budget", "ok", detail)

@@ -1,21 +1,29 @@
 """Scoring trials that have run: each judge's word goes into ``eval.json`` and is mirrored in ``metrics.json``."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.judges import Bench, Judge, Submission
+from swetrials.records.dataset import Task
 from swetrials.records.errors import KnownError
-from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
+from swetrials.records.evaluation import TESTS, Evaluation, RubricEvaluation, TestsEvaluation
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset
 from swetrials.store.files import RecordError, write_record
 from swetrials.store.results import TrialFolder
+from swetrials.trials.identity import still_given
+from swetrials.trials.plan import prompt_sha256
 from swetrials.workspace.git import GitError
 
 
 class JudgingError(KnownError):
     """A trial cannot be judged at all; the message says which and what mends it."""
+
+
+_UNJUDGED = (JudgingError, RecordError, DocumentError, GitError, OSError)
+# What keeps one trial from being judged, and no other.
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,8 @@ class Datasets:
         """Return the dataset of a trial.
 
         Raises:
-            JudgingError: it cannot be found, has no such task, or words the task differently by now.
+            JudgingError: it cannot be found, has no such task, or words the task differently by now. What scores a
+                trial is no part of the wording.
         """
         name = metrics.trial.dataset
         dataset = self._given or self._found.get(name) or self._search(name)
@@ -54,8 +63,10 @@ class Datasets:
         tasks = {task.id: task for task in dataset.dataset.tasks}
         if metrics.task not in tasks:
             raise JudgingError(f"{dataset.path} has no task {metrics.task!r}; name the right file with --dataset")
-        if dataset.task_sha256(tasks[metrics.task]) != metrics.trial.task_sha256:
-            raise JudgingError(f"{dataset.path}: task {metrics.task!r} has changed since the trial; run it again")
+        if not _is_as_given(dataset, tasks[metrics.task], metrics):
+            raise JudgingError(
+                f"{dataset.path}: what task {metrics.task!r} gives an agent has changed since the trial; run it again"
+            )
         return dataset
 
     def _search(self, name: str) -> LoadedDataset | None:
@@ -66,6 +77,15 @@ class Datasets:
                 continue
             self._found.setdefault(dataset.dataset.name, dataset)
         return self._found.get(name)
+
+
+def _is_as_given(dataset: LoadedDataset, task: Task, metrics: Metrics) -> bool:
+    """Whether a task still is what the trial's agent was given. Of an older record its prompt tells, or the whole."""
+    if (same := still_given(task, metrics)) is not None:
+        return same
+    return metrics.provenance.prompt_sha256 == prompt_sha256(task) or (
+        metrics.trial.task_sha256 == dataset.task_sha256(task)
+    )
 
 
 def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset, repo: str | None) -> Submission:
@@ -108,49 +128,98 @@ async def judge_trials(
 ) -> list[Judged]:
     """Let each judge score each trial, one after another, and write what they say as they say it.
 
-    A score that is there already is kept unless ``overwrite``; an unscored trial is always tried again. A
-    trial that cannot be judged does not keep the others from it.
+    A score that is there already is kept unless ``overwrite``, as long as the same would score it now
+    (``scored_sha256``); an unscored trial is always tried again. A trial that cannot be judged does not keep the
+    others from it.
     """
     words: list[Judged] = []
     for folder in folders:
         for judge in judges:
             try:
                 judged = await _judge(folder, judge, bench, datasets, overwrite=overwrite, repo=repo)
-            except (JudgingError, RecordError, DocumentError, GitError, OSError) as error:
+            except _UNJUDGED as error:
                 judged = Judged(folder, judge.name, _unscored(judge, str(error)))
             words.append(judged)
             observe(judged)
     return words
 
 
+def outstanding(
+    folders: Iterable[TrialFolder], judge: Judge, datasets: Datasets, *, overwrite: bool, repo: str | None
+) -> bool:
+    """Whether there is a trial that a judge would have to be proved for: one that it asks somebody about.
+
+    What cannot be judged at all is no reason; judging it tells why.
+    """
+    for folder in folders:
+        try:
+            wanted = _wanted(folder, judge, datasets, overwrite=overwrite, repo=repo)
+        except _UNJUDGED:
+            continue
+        if isinstance(wanted, Submission) and judge.asks(wanted):
+            return True
+    return False
+
+
 async def _judge(
     folder: TrialFolder, judge: Judge, bench: Bench, datasets: Datasets, *, overwrite: bool, repo: str | None
 ) -> Judged:
+    wanted = _wanted(folder, judge, datasets, overwrite=overwrite, repo=repo)
+    if isinstance(wanted, Judged):
+        return wanted
+    scored_sha256 = judge.scored_sha256(wanted)
+    word = await judge.score(wanted, bench, _log(folder, judge))
+    record_word(folder, judge.label, word, scored_sha256)
+    return Judged(folder, judge.name, word, skipped=not wanted.outcome.valid)
+
+
+def _wanted(
+    folder: TrialFolder, judge: Judge, datasets: Datasets, *, overwrite: bool, repo: str | None
+) -> Submission | Judged:
+    """Return the trial to be judged, or what there is of it already: a score by the same means, or nothing to ask."""
     metrics = folder.metrics()
-    known = folder.evaluation(metrics) or Evaluation(task=metrics.task, trial_id=metrics.trial.id)
-    earlier = known.tests if judge.name == "tests" else known.rubric
-    if earlier is not None and earlier.status == "scored" and not overwrite:
-        return Judged(folder, judge.name, earlier, skipped=True)
+    known = folder.evaluation(metrics)
+    earlier = known.judgments.get(judge.label) if known else None
     if metrics.imported:
+        scores = known.rubric if known and judge.label != TESTS else None
+        if scores is not None and not overwrite:
+            return Judged(folder, judge.name, scores, skipped=True)
         raise JudgingError(f"{folder.path}: figures imported from {metrics.imported.file}, no artifacts to judge")
     submission = submission_for(folder, metrics, datasets.of(metrics), repo)
-    if judge.name == "tests" and submission.task.verify is None:
+    if judge.label == TESTS and submission.task.verify is None:
         return Judged(folder, judge.name, None, skipped=True)
-    word = await judge.score(submission, bench, folder.path / f"judge-{judge.name}.jsonl")
-    record_word(folder, word)
-    return Judged(folder, judge.name, word, skipped=not metrics.outcome.valid)
+    kept = earlier is not None and earlier.scored and not overwrite
+    if earlier is not None and kept and earlier.scored_sha256 == judge.scored_sha256(submission):
+        return Judged(folder, judge.name, earlier.word, skipped=True)
+    return submission
+
+
+def _log(folder: TrialFolder, judge: Judge) -> Path:
+    """Return where a judge's own stream goes: that of a second rubric judge stands beside the first one's."""
+    known = folder.evaluation(folder.metrics())
+    first = known is None or known.headline in {None, judge.label} or judge.label == TESTS
+    name = judge.name if first else re.sub(r"[^A-Za-z0-9._-]+", "-", judge.label)
+    return folder.path / f"judge-{name}.jsonl"
 
 
 def _unscored(judge: Judge, reason: str) -> RubricEvaluation | TestsEvaluation:
-    kind = TestsEvaluation if judge.name == "tests" else RubricEvaluation
+    kind = TestsEvaluation if judge.label == TESTS else RubricEvaluation
     return kind(status="unscored", reason=reason)
 
 
-def record_word(folder: TrialFolder, word: RubricEvaluation | TestsEvaluation) -> None:
-    """Put a judge's word into ``eval.json`` and its mirror in ``metrics.json``; the other judge's word stays."""
+def record_word(
+    folder: TrialFolder, name: str, word: RubricEvaluation | TestsEvaluation, scored_sha256: str | None
+) -> None:
+    """Put a judge's word into ``eval.json`` and its mirror in ``metrics.json``; the other judges' words stay.
+
+    Args:
+        folder: the trial's.
+        name: the judge's in ``eval.json``.
+        word: what it says.
+        scored_sha256: of all that scored it.
+    """
     metrics = folder.metrics()
     evaluation = folder.evaluation(metrics) or Evaluation(task=metrics.task, trial_id=metrics.trial.id)
-    field = "tests" if isinstance(word, TestsEvaluation) else "rubric"
-    evaluation = evaluation.model_copy(update={field: word})
+    evaluation = evaluation.with_word(name, word, scored_sha256)
     write_record(folder.evaluation_file, evaluation)
     write_record(folder.metrics_file, metrics.model_copy(update={"evaluation": evaluation}))

@@ -19,6 +19,7 @@ from swetrials.records.outcome import OutcomeKind
 from swetrials.store.project import Project
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
+from swetrials.trials.sandboxing import mend_for
 from swetrials.trials.standing import Standing
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
@@ -38,11 +39,7 @@ def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: 
     else:
         yield Check("agent", "ok", f"{agent.name} {installed.version}")
     yield Check("git", "ok", git_version()) if shutil.which("git") else _no_git()
-    if sandbox.bwrap:
-        yield Check("sandbox", "ok", "bubblewrap: the harness, the dataset and your home are hidden from the agent")
-    else:
-        detail = "none: the agent can read whatever you can; run only repositories and models that you trust"
-        yield Check("sandbox", "warning", detail, "install bubblewrap (apt-get install bubblewrap)")
+    yield _sandbox(sandbox)
     yield _space(work_root)
 
 
@@ -53,6 +50,22 @@ async def plan_checks(bench: Workbench) -> AsyncIterator[Check]:
     tasks = {trial.task.id: trial.task for trial in bench.plan.trials}.values()
     for repo, group in _by_repository(bench, list(tasks)).items():
         yield await run_sync(_repository, bench, repo, group)
+
+
+def _sandbox(sandbox: Sandbox) -> Check:
+    hides = "the harness, the dataset and your home are hidden from the agent"
+    if sandbox.bwrap is None:
+        whom = (
+            "running as root, the agent can read and change the whole machine"
+            if sandbox.as_root
+            else ("the agent can read whatever you can")
+        )
+        detail = f"none, {sandbox.missing}: {whom}; run only repositories and models that you trust"
+        return Check("sandbox", "warning", detail, mend_for(sandbox.missing))
+    if sandbox.as_root:
+        detail = f"bubblewrap, running as root, {sandbox.as_root}: {hides}, but it can read all other files of root"
+        return Check("sandbox", "warning", detail, "run the harness as an ordinary user")
+    return Check("sandbox", "ok", f"bubblewrap: {hides}")
 
 
 def _no_git() -> Check:
@@ -91,7 +104,11 @@ def _repository(bench: Workbench, repo: str, tasks: Sequence[Task]) -> Check:
         commits = {bench.repositories.resolve(repo, task.ref)[:12] for task in tasks}
     except GitError as error:
         return Check("repository", "failed", str(error), f"mend repo or ref of {tasks[0].id}")
-    return Check("repository", "ok", f"{tasks[0].repo} at {', '.join(sorted(commits))}")
+    found = f"{tasks[0].repo} at {', '.join(sorted(commits))}"
+    if reason := bench.repositories.out_of_reach(repo):
+        detail = f"{found}, as its tags were when it was last reached: {reason}"
+        return Check("repository", "warning", detail, "reach it, or give full commit ids as refs")
+    return Check("repository", "ok", found)
 
 
 def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool, force: bool) -> Check:
@@ -106,10 +123,12 @@ def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool, force
     stale = [s for s in standings if s.stale]
     if not stale:
         return Check("results", "ok", "no earlier trials in the way")
-    foreign = [f"{s.trial.label} (another {', '.join(s.differs)})" for s in stale if s.foreign]
+    foreign = [s for s in stale if s.foreign]
     if resume and foreign and not force:
-        detail = f"finished trials of which something else was asked: {_listed(foreign)}"
+        detail = f"finished trials of which something else was asked: {_listed([s.told for s in foreign])}"
         mend = "--resume --force to run them again (the old ones move to .trash), or another --output-dir"
+        if any("commit" in s.differs for s in foreign):
+            mend = f"the commit that they ran at as the ref of their tasks keeps them; or {mend}"
         return Check("results", "failed", detail, mend)
     if resume:
         finished = sum(s.finished for s in stale)

@@ -115,7 +115,9 @@ def _judgment(going: Going, commit: str, ended: Ended, before: Snapshot, failed:
     crew, remains = going.crew, going.remains(ended)
     said = keep_stderr(crew, going.space, going.folder)
     # As if every artifact were there: none is asked for.
-    outcome = failed or decide(going.tally, ended, EXPECTED_ARTIFACTS, remains.seen, said)
+    outcome = failed or decide(
+        going.tally, ended, EXPECTED_ARTIFACTS, remains.seen, said, crew.config.idle_timeout_seconds
+    )
     inputs, failure = _verdict(going, outcome, before)
     usage = remains.usage
     return Judgment(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +26,8 @@ from swetrials.trials.executors import EXECUTORS
 from swetrials.trials.executors.base import Executor
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.sandboxing import sandbox_for
+from swetrials.trials.standing import Commits, Standing, standings
+from swetrials.workspace.git import GitError
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root, sweep
 
@@ -64,6 +67,20 @@ class Workbench:
         """Version of the installed agent; ``None`` where there is none."""
         installed = find(self.agent.package, self.project.tools)
         return installed.version if installed else None
+
+    def commits(self) -> Commits:
+        """Return what the run's refs stand for, each looked up once; what cannot be found the pre-flight tells of."""
+        found: dict[tuple[str, str], str] = {}
+        for trial in self.plan.trials:
+            asked = self.plan.dataset.repo_address(trial.task), trial.task.ref
+            if asked not in found:
+                with suppress(GitError):
+                    found[asked] = self.repositories.resolve(*asked)
+        return found
+
+    def standings(self) -> list[Standing]:
+        """Return what is on disk of each planned trial, held against what would be given now."""
+        return standings(self.plan, self.agent_version, self.commits())
 
     @property
     def judging(self) -> Bench:

@@ -3,25 +3,56 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from swetrials.pricing.shares import NOTHING_UNSPLIT, Unsplit, is_bounded
 from swetrials.pricing.token_price import Rates, TokenPrice, span
-from swetrials.records.cost import BUCKETS, Bucket, Cost, CostStatus, TokenLine
+from swetrials.records.cost import (
+    BUCKETS,
+    Bucket,
+    Cost,
+    CostStatus,
+    TokenLine,
+    UseLine,
+    merged_lines,
+    merged_uses,
+)
 from swetrials.records.usage import Usage, UsageReport
 
 _MILLION = 1_000_000
+_PROMPT: Mapping[str, Bucket] = {"fresh_input": "fresh_input", "cache_read": "cache_read", "cache_write": "cache_write"}
+_WORDS: Mapping[str, str] = {"input": "a part that the prompt may have (cache_read, cache_write)"}
 _DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Item:
-    """The tokens of one model, to be priced.
+    """The tokens of one model at one set of terms, to be priced.
 
-    ``requests`` are the usages of its single requests where they are known, which long-context prices depend on.
+    Attributes:
+        model: the one that answered.
+        usage: its tokens.
+        price: ``None``: none is known.
+        requests: the usages of its single requests where they are known, which long-context prices depend on.
+        unsplit: tokens of its prompts besides, of which the bucket was not told.
+        terms: what its answers said of their price, in words; empty: the standard price.
+        doubt: why the price is not exactly known; empty where it is.
     """
 
     model: str
     usage: Usage
     price: TokenPrice | None
     requests: Sequence[Usage] = ()
+    unsplit: Unsplit = NOTHING_UNSPLIT
+    terms: str = ""
+    doubt: str = ""
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """A line with the least and the most that it can come to; ``None``: unknown, or without a bound."""
+
+    line: TokenLine
+    low: float | None
+    high: float | None
 
 
 def counts(usage: Usage) -> dict[Bucket, int]:
@@ -35,39 +66,51 @@ def counts(usage: Usage) -> dict[Bucket, int]:
     return {bucket: count for bucket in BUCKETS if (count := parts.get(bucket))}
 
 
-def bill(report: UsageReport, items: Sequence[Item], place: str) -> Cost:
+def bill(report: UsageReport, items: Sequence[Item], uses: Sequence[UseLine], place: str) -> Cost:
     """Return what the tokens of an attempt or a trial cost.
+
+    The amount is the least that they can have cost, and the sum of the lines. It is ``complete`` when every bucket of
+    every answer is known and everything that has a price has a known one. Where only prices or buckets inside a known
+    total are open, the upper end is known as well.
 
     Args:
         report: the witness whose tokens these are: how complete they are decides how complete the cost is.
-        items: the same tokens, by model.
+        items: the same tokens, by model and terms.
+        uses: uses of tools that the model's server ran.
         place: where the models were looked up, for the note on a model without a price.
     """
-    lines = tuple(line for item in items for line in _lines(item))
-    amounts = [low for _, low, _ in lines if low is not None]
-    unpriced = sorted({line.model for line, low, _ in lines if low is None})
-    if report.usage.total is None:
-        note = f"nobody counted the tokens of {', '.join(item.model for item in items)}"
-        return Cost(note=note)
-    notes = list(_notes(report, items, [line for line, _, _ in lines], place))
+    priced = [line for item in items for line in _lines(item)]
+    lines = merged_lines(part.line for part in priced)
+    notes = "; ".join(sorted(set(_notes(report, items, priced, uses, place))))
+    ends = [(part.low, part.high) for part in priced] + [(use.amount_usd, use.amount_usd) for use in uses]
+    amounts = [least for least, _ in ends if least is not None]
+    unpriced = len(amounts) < len(ends)
+    if report.usage.total is None and not any(item.unsplit.tokens for item in items) and not uses:
+        return Cost(note=notes)
     if not amounts and unpriced:
-        return Cost(note="; ".join(sorted(notes)), lines=tuple(line for line, _, _ in lines))
+        return Cost(note=notes, lines=lines, uses=merged_uses(uses))
     low = round(sum(amounts), _DIGITS)
-    high = round(sum(high for _, _, high in lines if high is not None), _DIGITS)
-    whole = report.completeness == "complete" and not unpriced and not _unknown_buckets(report.usage)
-    status: CostStatus = "complete" if whole and high == low else "lower_bound"
-    used = [item.price for item in items if item.price is not None]
-    dates = [price.date for price in used if price.date]
+    highs = [most for _, most in ends if most is not None]
+    bounded = is_bounded(report) and len(highs) == len(ends) and not any(item.doubt for item in items)
+    high = round(sum(highs), _DIGITS) if bounded else None
+    whole = report.completeness == "complete" and not _unknown_buckets(report.usage) and high == low
+    status: CostStatus = "complete" if whole else "lower_bound"
+    sources = {item.price.source for item in items if item.price is not None} | {
+        use.source for use in uses if use.source
+    }
+    given = [line.price_date for line in lines] + [use.price_date for use in uses]
+    dates = [date for date in given if date]
     return Cost(
         amount_usd=low,
         basis="metered",
         status=status,
-        note="; ".join(sorted(notes)),
-        source="; ".join(sorted({price.source for price in used})),
+        note=notes,
+        source="; ".join(sorted(sources)),
         price_date=min(dates) if dates else None,
-        low_usd=low if high > low and not unpriced else None,
-        high_usd=high if high > low and not unpriced else None,
-        lines=tuple(sorted((line for line, _, _ in lines), key=lambda line: line.key)),
+        low_usd=None if whole or high is None else low,
+        high_usd=None if whole else high,
+        lines=lines,
+        uses=merged_uses(uses),
     )
 
 
@@ -82,26 +125,76 @@ def _writes(usage: Usage) -> dict[Bucket, int | None]:
     return {"cache_write_5m": five, "cache_write_1h": hour, "cache_write": rest}
 
 
-def _lines(item: Item) -> Iterator[tuple[TokenLine, float | None, float | None]]:
+def _lines(item: Item) -> Iterator[_Priced]:
     """Yield each line of a model's bill with the least and the most that it can come to."""
     for usage, low_rates, high_rates in _by_rates(item):
         for bucket, tokens in counts(usage).items():
             low, high = span(low_rates, bucket), span(high_rates, bucket)
-            if item.price is None or low is None or high is None:
-                yield TokenLine(model=item.model, bucket=bucket, tokens=tokens), None, None
-                continue
-            amount = round(tokens * low[0] / _MILLION, _DIGITS)
-            line = TokenLine(
-                model=item.model,
-                bucket=bucket,
-                tokens=tokens,
-                usd_per_million=low[0],
-                amount_usd=amount,
-                priced_as=item.price.model,
-                source=item.price.source_of(bucket),
-                price_date=item.price.date,
-            )
-            yield line, amount, round(tokens * high[1] / _MILLION, _DIGITS)
+            if low is None or high is None:
+                yield _Priced(_line(item, bucket, tokens, None), None, None)
+            else:
+                line = _line(item, bucket, tokens, low[0])
+                yield _Priced(line, line.amount_usd, round(tokens * high[1] / _MILLION, _DIGITS))
+    yield from _unsplit_lines(item)
+
+
+def _line(item: Item, bucket: Bucket, tokens: int, rate: float | None) -> TokenLine:
+    if item.price is None or rate is None:
+        return TokenLine(model=item.model, bucket=bucket, tokens=tokens, terms=item.terms)
+    return TokenLine(
+        model=item.model,
+        bucket=bucket,
+        tokens=tokens,
+        usd_per_million=rate,
+        amount_usd=round(tokens * rate / _MILLION, _DIGITS),
+        priced_as=item.price.model,
+        source=item.price.source if bucket == "input" else item.price.source_of(bucket),
+        price_date=item.price.date,
+        terms=item.terms,
+    )
+
+
+def _unsplit_lines(item: Item) -> Iterator[_Priced]:
+    """Yield lines for tokens that may be in one of several buckets: the cheapest ones, up to the dearest ones."""
+    total = item.unsplit.tokens
+    if not total:
+        return
+    rates, dearest = _ends(item)
+    spans = {
+        name: (span(rates, bucket), span(dearest, bucket))
+        for name, bucket in _PROMPT.items()
+        if name in item.unsplit.widths
+    }
+    if item.price is None or any(low is None or high is None for low, high in spans.values()):
+        yield _Priced(_line(item, "input", total, None), None, None)
+        return
+    low = {name: ends[0][0] for name, ends in spans.items() if ends[0]}
+    high = {name: ends[1][1] for name, ends in spans.items() if ends[1]}
+    most = sum(tokens * rate for tokens, rate in _filled(item, total, high, dearest=True)) / _MILLION
+    cheapest = list(_filled(item, total, low, dearest=False))
+    whole = sum(tokens for tokens, _ in cheapest)
+    for tokens, rate in cheapest:
+        line = _line(item, "input", tokens, rate)
+        yield _Priced(line, line.amount_usd, round(most * tokens / whole, _DIGITS))
+
+
+def _filled(item: Item, total: int, rates: Mapping[str, float], *, dearest: bool) -> Iterator[tuple[int, float]]:
+    """Yield how many of the tokens go at which rate, when each bucket is filled up before the next one."""
+    left = total
+    for name, rate in sorted(rates.items(), key=lambda pair: -pair[1] if dearest else pair[1]):
+        tokens = min(item.unsplit.widths[name], left)
+        if tokens:
+            yield tokens, rate
+        left -= tokens
+
+
+def _ends(item: Item) -> tuple[Rates, Rates]:
+    """Return the lowest and the highest rates that a request of an item may have been billed at."""
+    price = item.price
+    if price is None:
+        return {}, {}
+    tier = _tier(price, item.usage, item.unsplit.tokens)
+    return price.rates, price.rates if tier == 0 else price.long_context[tier - 1].rates
 
 
 def _by_rates(item: Item) -> Iterator[tuple[Usage, Rates, Rates]]:
@@ -119,16 +212,15 @@ def _by_rates(item: Item) -> Iterator[tuple[Usage, Rates, Rates]]:
             yield usage, rates, rates
     else:
         # No single request can be longer than all of them together.
-        tier = _tier(price, item.usage)
-        yield item.usage, price.rates, price.rates if tier == 0 else price.long_context[tier - 1].rates
+        yield item.usage, *_ends(item)
 
 
 def _sums_up(item: Item) -> bool:
     return bool(item.requests) and counts(Usage.sum(item.requests)) == counts(item.usage)
 
 
-def _tier(price: TokenPrice, usage: Usage) -> int:
-    input_tokens = sum(count or 0 for count in (usage.fresh_input, usage.cache_read, usage.cache_write))
+def _tier(price: TokenPrice, usage: Usage, more: int = 0) -> int:
+    input_tokens = sum(count or 0 for count in (usage.fresh_input, usage.cache_read, usage.cache_write)) + more
     return sum(input_tokens > tier.above_input_tokens for tier in price.long_context)
 
 
@@ -142,19 +234,38 @@ def _unknown_buckets(usage: Usage) -> list[str]:
     return [name for name, count in known.items() if count is None]
 
 
-def _notes(report: UsageReport, items: Sequence[Item], lines: Sequence[TokenLine], place: str) -> Iterator[str]:
+def _notes(
+    report: UsageReport, items: Sequence[Item], priced: Sequence[_Priced], uses: Sequence[UseLine], place: str
+) -> Iterator[str]:
+    if report.usage.total is None and not any(item.unsplit.tokens for item in items):
+        yield f"nobody counted the tokens of {', '.join(item.model for item in items)}"
+        return
     for item in items:
-        if item.price is None and counts(item.usage):
-            yield f"no price is known for {item.model} ({place})"
-        missing = [line.bucket for line in lines if line.model == item.model and line.usd_per_million is None]
-        if item.price is not None and missing:
-            yield f"no price is known for {', '.join(missing)} of {item.model}"
-        if item.price is not None and not _sums_up(item) and _tier(item.price, item.usage):
-            threshold = item.price.long_context[0].above_input_tokens
-            yield f"requests of {item.model} above {threshold:,} tokens cost more, and which were is not known"
-        if any(line.bucket == "cache_write" and line.model == item.model for line in lines):
-            yield f"how long the cache writes of {item.model} are kept is not known, so they count at the lower rate"
-    if unknown := _unknown_buckets(report.usage):
+        yield from _doubts(item, [line.line for line in priced if line.line.model == item.model], place)
+    for use in uses:
+        if use.usd_per_1000 is None:
+            yield f"no price is known for {use.uses:,} {use.tool} of {use.model} ({place})"
+    open_buckets = {name for item in items for name in item.unsplit.widths}
+    if unknown := [name for name in _unknown_buckets(report.usage) if name not in open_buckets]:
         yield f"nobody counted {', '.join(unknown)}"
-    if report.completeness != "complete":
+    if report.completeness != "complete" and not (open_buckets and is_bounded(report)):
         yield "the tokens are a lower bound"
+
+
+def _doubts(item: Item, lines: Sequence[TokenLine], place: str) -> Iterator[str]:
+    """Yield what keeps a model's part of a bill from being exact."""
+    if item.doubt:
+        yield item.doubt
+    elif item.price is None and (counts(item.usage) or item.unsplit.tokens):
+        yield f"no price is known for {item.model} ({place})"
+    missing = sorted({line.bucket for line in lines if line.usd_per_million is None and line.terms == item.terms})
+    if item.price is not None and missing:
+        yield f"no price is known for {', '.join(_WORDS.get(bucket, bucket) for bucket in missing)} of {item.model}"
+    if item.price is not None and not _sums_up(item) and _tier(item.price, item.usage, item.unsplit.tokens):
+        threshold = item.price.long_context[0].above_input_tokens
+        yield f"requests of {item.model} above {threshold:,} tokens cost more, and which were is not known"
+    if any(line.bucket == "cache_write" for line in lines):
+        yield f"how long the cache writes of {item.model} are kept is not known, so they count at the lower rate"
+    if item.unsplit.tokens:
+        names = ", ".join(sorted(item.unsplit.widths))
+        yield f"of {item.unsplit.tokens:,} tokens of {item.model} it is not told which are {names}"

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Self
 
 from swetrials.pricing.bill import Item, bill
-from swetrials.pricing.model_names import places, price_name
+from swetrials.pricing.model_names import hides_its_reach, places, price_name
+from swetrials.pricing.shares import Share, shares, uses
+from swetrials.pricing.terms import Quote, Special, quote
 from swetrials.pricing.token_price import Rates, TokenPrice, anthropic_writes
-from swetrials.records.cost import Bucket, Cost
+from swetrials.records.cost import Bucket, Cost, UseLine
 from swetrials.records.prices import TERMS, PriceFile, TokenPriceRow
+from swetrials.records.requests import BilledPart, PriceTerms
 from swetrials.records.usage import Usage, UsageReport
 from swetrials.store.documents import DocumentError, Problem, load_document
 
@@ -63,7 +66,7 @@ class PriceBook:
     def token_price(
         self, model: str, provider: str, region: str | None, *, at: datetime | None = None
     ) -> TokenPrice | None:
-        """Return what a model's tokens cost; ``None`` when no list names this very model.
+        """Return what a model's tokens cost at standard terms; ``None`` when no list names this very model.
 
         Args:
             model: the id as the provider knows it: raw, an inference profile, with vendor prefix, date or hint.
@@ -71,10 +74,71 @@ class PriceBook:
             region: where it was called, if that is known.
             at: when the tokens were used; ``None``: now. Only genai-prices knows prices of other days.
         """
-        known_as = self._aliases().get(price_name(model), model)
-        row = self._row(known_as, provider, places(model, region))
-        price = self._from_row(known_as, row) if row else self._from_package(known_as, provider, at)
-        return _with_anthropic_writes(price) if price and price_name(known_as).startswith("claude-") else price
+        return self._price(model, provider, places(model, region), Special(), at)
+
+    def quote(
+        self,
+        model: str,
+        provider: str,
+        region: str | None,
+        terms: PriceTerms | None = None,
+        *,
+        asked: str = "",
+        at: datetime | None = None,
+    ) -> Quote:
+        """Return what a model's tokens cost at the terms that its answers name.
+
+        Args:
+            model: the one that answered, as in :meth:`token_price`.
+            provider: of this project.
+            region: where it was called, if that is known.
+            terms: what the answers say of their price.
+            asked: the model that the run asked for. An answer gives the bare name; by which inference profile it was
+                called, which decides the price on Bedrock, only the id that was asked for tells.
+            at: when the tokens were used; ``None``: now.
+        """
+        special = Special.of(terms)
+        where = places(model, None) or places(asked, region)
+        standard = self._price(model, provider, where, Special(), at)
+        changed = self._price(model, provider, where, special, at) if special.rates else standard
+        by_geo = "aws" not in self.file.price_lists.get(provider, ())
+        found = quote(model, special, standard, changed, by_geo)
+        if not hides_its_reach(asked) or places(model, None):
+            return found
+        anywhere = self._price(model, provider, ("global",), special, at)
+        if anywhere is None or found.price is None or anywhere.rates == found.price.rates:
+            return found
+        doubt = (
+            f"whether {model} ran by a global profile or a regional one is not told, so it counts at the lower price"
+        )
+        return replace(found, price=anywhere, doubt="; ".join(filter(None, (found.doubt, doubt))))
+
+    def use_line(self, model: str, tool: str, count: int, provider: str, *, at: datetime | None = None) -> UseLine:
+        """Return the line of a bill for uses of a tool that the model's server ran, unpriced where no list says.
+
+        Args:
+            model: whose answers used it.
+            tool: as the answers count it.
+            count: uses, at least 1.
+            provider: of this project.
+            at: when it was used; ``None``: now.
+        """
+        names = {price_name(model)}
+        for row in self.file.server_tools:
+            if (
+                row.tool == tool
+                and provider in row.providers
+                and (not row.models or names & set(map(price_name, row.models)))
+            ):
+                return _use_line(model, tool, count, row.usd_per_1000, f"{self.label} ({row.source})", row.date)
+        if tool in _WEB_SEARCHES:
+            from swetrials.pricing.price_lists import listed_search_price
+
+            known_as = self._aliases().get(price_name(model), model)
+            lists = self.file.price_lists.get(provider, ())
+            if listed := listed_search_price(known_as, lists, at or datetime.now(UTC)):
+                return _use_line(model, tool, count, *listed, self._package_date())
+        return UseLine(model=model, tool=tool, uses=count)
 
     def hourly_rate(self, instance: str, term: str) -> HourlyRate | None:
         """Return what a machine costs at a term (``on_demand``, ``one_year``, ``three_years``), if that is known."""
@@ -93,6 +157,7 @@ class PriceBook:
         region: str | None,
         by_model: Mapping[str, Usage] | None = None,
         *,
+        parts: Sequence[BilledPart] = (),
         requests: Mapping[str, Sequence[Usage]] | None = None,
         at: datetime | None = None,
     ) -> Cost:
@@ -100,26 +165,74 @@ class PriceBook:
 
         Args:
             report: the tokens, from one witness.
-            model: the main model. What ``by_model`` does not account for is its.
+            model: the main model. What neither ``parts`` nor ``by_model`` account for is its.
             provider: of this project.
             region: where it was called, if that is known.
             by_model: the same witness's tokens by model, where subagents or side calls use others.
+            parts: what the meter saw, by what it is billed as: the model that answered and the terms it named.
             requests: the same again for each single request, by model: long requests may cost more.
             at: when the tokens were used; ``None``: now.
         """
-        shares = _shares(report.usage, model, by_model or {})
         items = [
-            Item(name, usage, self.token_price(name, provider, region, at=at), (requests or {}).get(name, ()))
-            for name, usage in shares.items()
+            self._item(share, model, provider, region, requests or {}, at)
+            for share in shares(report, model, by_model or {}, parts)
         ]
-        return bill(report, items, f"provider {provider}" + (f", {region}" if region else ""))
+        lines = [
+            self.use_line(name, tool, count, provider, at=at)
+            for (name, tool), count in sorted(uses(model, parts).items())
+        ]
+        return bill(report, items, lines, f"provider {provider}" + (f", {region}" if region else ""))
+
+    def vendor_list(self) -> Self:
+        """Return the book without prices of one's own: what vendors ask for their own models, terms included."""
+        kept = tuple(row for row in self.file.tokens if row.service_tier or row.speed)
+        return replace(
+            self, file=PriceFile(genai_prices=self.file.genai_prices, tokens=kept, server_tools=self.file.server_tools)
+        )
+
+    def _item(
+        self,
+        share: Share,
+        model: str,
+        provider: str,
+        region: str | None,
+        requests: Mapping[str, Sequence[Usage]],
+        at: datetime | None,
+    ) -> Item:
+        found = self.quote(share.model, provider, region, share.terms, asked=model, at=at)
+        return Item(
+            share.model,
+            share.usage,
+            found.price,
+            requests.get(share.model, ()),
+            unsplit=share.unsplit,
+            terms=found.terms,
+            doubt=found.doubt,
+        )
+
+    def _price(
+        self, model: str, provider: str, where: tuple[str, ...], special: Special, at: datetime | None
+    ) -> TokenPrice | None:
+        known_as = self._aliases().get(price_name(model), model)
+        row = self._row(known_as, provider, where, special)
+        if row is not None:
+            price: TokenPrice | None = self._from_row(known_as, row)
+        elif special.rates and self._row(known_as, provider, where, Special()) is not None:
+            price = None  # whose standard price is of one's own has no other one out of a list
+        else:
+            price = self._from_package(known_as, provider, where[:1] == ("global",), special, at)
+        return _with_anthropic_writes(price) if price and price_name(known_as).startswith("claude-") else price
 
     def _aliases(self) -> dict[str, str]:
         return {price_name(alias): target for alias, target in self.file.aliases.items()}
 
-    def _row(self, model: str, provider: str, where: tuple[str, ...]) -> TokenPriceRow | None:
+    def _row(self, model: str, provider: str, where: tuple[str, ...], special: Special) -> TokenPriceRow | None:
         name = price_name(model)
-        rows = [row for row in self.file.tokens if provider in row.providers and name in map(price_name, row.models)]
+        rows = [
+            row
+            for row in self.file.tokens
+            if provider in row.providers and name in map(price_name, row.models) and _terms_of(row) == special.rates
+        ]
         for place in where:
             for row in rows:
                 if place in row.regions:
@@ -138,32 +251,43 @@ class PriceBook:
         name = next(name for name in row.models if price_name(name) == price_name(model))
         return TokenPrice(name, rates, f"{self.label} ({row.source})", row.date)
 
-    def _from_package(self, model: str, provider: str, at: datetime | None) -> TokenPrice | None:
+    def _from_package(
+        self, model: str, provider: str, everywhere: bool, special: Special, at: datetime | None
+    ) -> TokenPrice | None:
         # The package is large: who has an own price for every model never loads it.
-        from swetrials.pricing.price_lists import installed_release, listed_price
+        from swetrials.pricing.price_lists import listed_price
+
+        lists = self.file.price_lists.get(provider, ())
+        when = at or datetime.now(UTC)
+        return listed_price(model, lists, when, self._package_date(), everywhere=everywhere, terms=special.rates)
+
+    def _package_date(self) -> str | None:
+        from swetrials.pricing.price_lists import installed_release
 
         release = self.file.genai_prices
-        date = release.date if release and release.version == installed_release() else None
-        return listed_price(model, self.file.price_lists.get(provider, ()), at or datetime.now(UTC), date)
+        return release.date if release and release.version == installed_release() else None
 
 
-def _shares(usage: Usage, model: str, by_model: Mapping[str, Usage]) -> dict[str, Usage]:
-    """Return the tokens by model, so that they come to the total bucket by bucket.
+_WEB_SEARCHES = frozenset({"web_search_requests", "web_search", "web_search_call", "web_search_calls"})
+"""What answers call the web searches of their server: Anthropic's usage counts ``web_search_requests``."""
 
-    The total is the better figure: what the other models leave of it is the main model's.
-    """
-    main = next((name for name in by_model if price_name(name) == price_name(model)), model)
-    others = {name: part for name, part in by_model.items() if name != main}
-    buckets: dict[str, dict[str, int | None]] = {name: {} for name in (main, *others)}
-    for bucket in Usage.model_fields:
-        left: int | None = getattr(usage, bucket)
-        for name, part in others.items():
-            count: int | None = getattr(part, bucket)
-            if left is not None and count is not None:
-                buckets[name][bucket] = min(count, left)
-                left -= min(count, left)
-        buckets[main][bucket] = left
-    return {name: Usage(**counts) for name, counts in buckets.items()}
+
+def _use_line(model: str, tool: str, count: int, usd_per_1000: float, source: str, date: str | None) -> UseLine:
+    amount = round(count * usd_per_1000 / 1_000, 12)
+    return UseLine(
+        model=model,
+        tool=tool,
+        uses=count,
+        usd_per_1000=usd_per_1000,
+        amount_usd=amount,
+        source=source,
+        price_date=date,
+    )
+
+
+def _terms_of(row: TokenPriceRow) -> dict[str, str]:
+    told = {"service_tier": row.service_tier, "speed": row.speed}
+    return {name: word.strip().lower() for name, word in told.items() if word is not None}
 
 
 def _with_anthropic_writes(price: TokenPrice) -> TokenPrice:
@@ -174,13 +298,13 @@ def _with_anthropic_writes(price: TokenPrice) -> TokenPrice:
 
 def _faults(file: PriceFile) -> list[tuple[str, str]]:
     """Return field and message of what only shows across several entries."""
-    found: dict[tuple[str, str, str], int] = {}
+    found: dict[tuple[str, ...], int] = {}
     faults = []
     for index, row in enumerate(file.tokens):
         for name in row.models:
             for provider in row.providers:
                 for place in row.regions or ("",):
-                    key = (price_name(name), provider, place)
+                    key = (price_name(name), provider, place, *sorted(f"{k} {v}" for k, v in _terms_of(row).items()))
                     first = found.setdefault(key, index)
                     if first != index:
                         said = f"{name} has a price for {provider} {place}".rstrip()

@@ -1,7 +1,7 @@
 """Token prices out of the genai-prices package, by exact names only."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
@@ -9,7 +9,7 @@ from importlib.metadata import version
 from genai_prices import types
 from genai_prices.data_snapshot import get_snapshot
 
-from swetrials.pricing.model_names import price_name, spellings
+from swetrials.pricing.model_names import is_dated, price_name, spellings
 from swetrials.pricing.token_price import LongContext, Rates, TokenPrice
 from swetrials.records.cost import Bucket
 
@@ -34,25 +34,92 @@ def list_names() -> tuple[str, ...]:
     return tuple(provider.id for provider in get_snapshot().providers)
 
 
-def listed_price(model: str, lists: Sequence[str], at: datetime, date: str | None) -> TokenPrice | None:
+def listed_price(
+    model: str,
+    lists: Sequence[str],
+    at: datetime,
+    date: str | None,
+    *,
+    everywhere: bool = False,
+    terms: Mapping[str, str] | None = None,
+) -> TokenPrice | None:
     """Return a model's price in the first list that has the model; ``None`` when none has.
 
     The package finds models by prefixes and substrings, which would give ``claude-opus-55`` the price of
-    ``claude-opus-5``. A find therefore counts only where the list spells out the very model.
+    ``claude-opus-5``. A find therefore counts only where the list spells out the very model. A list may price a model
+    twice, by whether its requests may go anywhere (``global.``) or stay in a region: only the one asked for counts.
 
     Args:
         model: the id as the provider knows it.
         lists: names of price lists, in the order in which to look.
         at: when the tokens were used: prices change, and may depend on the hour.
         date: when the installed release of the package came out, ISO 8601.
+        everywhere: whether the requests may go anywhere in the world.
+        terms: service tier and speed, where an answer names other ones than the standard; a list that has no price
+            for them gives ``None``.
     """
+    found = _find(model, lists, everywhere=everywhere)
+    if found is None:
+        return None
+    info, name = found
+    context = _context(info, terms or {}, at)
+    return None if context is None else _price(info, name, at, date, context)
+
+
+def listed_search_price(model: str, lists: Sequence[str], at: datetime) -> tuple[float, str] | None:
+    """Return what 1,000 web searches by a model's server cost in USD, and the list; ``None`` when no list says so."""
+    found = _find(model, lists, everywhere=False)
+    price = found[0].get_prices(at).web_searches_kcount if found else None
+    if found is None or price is None or isinstance(price, types.TieredPrices):
+        return None
+    return float(price), f"genai-prices {installed_release()} ({found[1]})"
+
+
+def _find(model: str, lists: Sequence[str], *, everywhere: bool) -> tuple[types.ModelInfo, str] | None:
     providers = {provider.id: provider for provider in get_snapshot().providers}
     for name in lists:
+        infos = [info for info in providers[name].models if _at_home(info, everywhere)] if name in providers else []
         for reference in spellings(model):
-            for info in providers[name].models if name in providers else ():
+            for info in infos:
                 if _names(info.match, reference, price_name(model)):
-                    return _price(info, name, at, date)
+                    return info, name
+        # A list may spell out dated names alone: a name without a date is the same model, if it is the only one.
+        namesakes = [info for info in infos if _spells(info.match, price_name(model))]
+        if len(namesakes) == 1 and not is_dated(model):
+            return namesakes[0], name
     return None
+
+
+def _at_home(info: types.ModelInfo, everywhere: bool) -> bool:
+    """Tell whether a list's entry is for requests of this reach. Without "global." or "regional." it is for all."""
+    return not info.id.startswith("regional." if everywhere else "global.")
+
+
+def _context(info: types.ModelInfo, terms: Mapping[str, str], at: datetime) -> Mapping[str, str] | None:
+    """Return what the package calls these terms; ``None`` where it has no price for them."""
+    if not terms:
+        return {}
+    if len(terms) > 1:  # the package has prices for one of them at a time, and not how two go together
+        return None
+    (name, word), *_ = terms.items()
+    context = {"processing": "batch"} if (name, word) == ("service_tier", "batch") else {name: word}
+    known = (v for v in info.price_variants or () if v.constraint is None or v.constraint.active(at))
+    return context if any(dict(variant.when) == context for variant in known) else None
+
+
+def _spells(clause: types.MatchLogic, name: str) -> bool:
+    match clause:
+        case types.ClauseOr():
+            return any(_spells(part, name) for part in clause.or_)
+        case types.ClauseEquals():
+            return price_name(clause.equals) == name
+        case types.ClauseStartsWith():
+            return price_name(clause.starts_with) == name
+        case types.ClauseContains():
+            return price_name(clause.contains) == name
+        case types.ClauseEndsWith():
+            return price_name(clause.ends_with) == name
+    return False
 
 
 def _names(clause: types.MatchLogic, reference: str, name: str) -> bool:
@@ -74,8 +141,10 @@ def _names(clause: types.MatchLogic, reference: str, name: str) -> bool:
     return clause.is_match(reference) and price_name(spelt) == name
 
 
-def _price(info: types.ModelInfo, list_name: str, at: datetime, date: str | None) -> TokenPrice:
-    prices = info.get_prices(at)
+def _price(
+    info: types.ModelInfo, list_name: str, at: datetime, date: str | None, context: Mapping[str, str]
+) -> TokenPrice:
+    prices = info.get_prices(at, context)
     thresholds = sorted({tier.start for price in _tiered(prices) for tier in price.tiers})
     return TokenPrice(
         model=info.id,

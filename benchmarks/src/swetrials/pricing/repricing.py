@@ -79,7 +79,8 @@ def _priced(metrics: Metrics, attempt: AttemptRecord, book: PriceBook, rent: Ren
     unlisted = provider in SELF_HOSTED and book.token_price(model, provider, region, at=at) is None
     if unlisted or old.basis == "hardware":
         return _rented(metrics, attempt, rent) if rent else old
-    cost = book.token_cost(usage.headline, model, provider, region, usage.by_model, at=at)
+    parts = attempt.requests.parts if attempt.requests else ()
+    cost = book.token_cost(usage.headline, model, provider, region, usage.by_model, parts=parts, at=at)
     return cost.model_copy(update={"reported_usd": old.reported_usd})
 
 

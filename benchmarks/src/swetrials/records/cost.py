@@ -13,10 +13,19 @@ Basis = Literal["metered", "hardware", "reported", "free", "mixed", "none"]
 
 CostStatus = Literal["complete", "lower_bound", "unknown"]
 
-Bucket = Literal["fresh_input", "cache_read", "cache_write_5m", "cache_write_1h", "cache_write", "output"]
-"""What a line of a bill is for. ``cache_write``: writes of which nobody told how long they are kept."""
+Bucket = Literal["fresh_input", "cache_read", "cache_write_5m", "cache_write_1h", "cache_write", "input", "output"]
+"""What a line of a bill is for. ``cache_write``: writes of which nobody told how long they are kept. ``input``: tokens
+of prompts of which nobody told how much a cache served."""
 
-BUCKETS: tuple[Bucket, ...] = ("fresh_input", "cache_read", "cache_write_5m", "cache_write_1h", "cache_write", "output")
+BUCKETS: tuple[Bucket, ...] = (
+    "fresh_input",
+    "cache_read",
+    "cache_write_5m",
+    "cache_write_1h",
+    "cache_write",
+    "input",
+    "output",
+)
 """In the order in which a bill lists them."""
 
 _DIGITS = 12  # far below a cent, and enough to make sums of floats independent of their order
@@ -33,13 +42,36 @@ class TokenLine(Record):
     priced_as: str = Field("", description="the entry of the price list that the model was found under")
     source: str = Field("", description="the price list")
     price_date: str | None = Field(None, description="as of when the list gives this price, ISO 8601")
+    terms: str = Field(
+        "",
+        exclude_if=lambda terms: not terms,
+        description="what the answers said of their price besides: speed fast, ...; absent: the standard price",
+    )
 
     @property
-    def key(self) -> tuple[str, int, float, str, str, str]:
+    def key(self) -> tuple[str, str, int, float, str, str, str]:
         """What two lines must share to be one; also the order of a bill."""
         rate = -1.0 if self.usd_per_million is None else self.usd_per_million
         order = BUCKETS.index(self.bucket)
-        return self.model, order, rate, self.priced_as, self.source, self.price_date or ""
+        return self.model, self.terms, order, rate, self.priced_as, self.source, self.price_date or ""
+
+
+class UseLine(Record):
+    """One line of a bill for a tool that the model's server ran: ``uses x usd_per_1000 / 1,000 = amount_usd``."""
+
+    model: str = Field(description="the model whose answers used it")
+    tool: str = Field(description="as the answers count it")
+    uses: int = Field(ge=1)
+    usd_per_1000: float | None = Field(None, ge=0, description="None: no price is known")
+    amount_usd: float | None = Field(None, ge=0)
+    source: str = Field("", description="the price list")
+    price_date: str | None = Field(None, description="as of when the list gives this price, ISO 8601")
+
+    @property
+    def key(self) -> tuple[str, str, float, str, str]:
+        """What two lines must share to be one; also the order of a bill."""
+        price = -1.0 if self.usd_per_1000 is None else self.usd_per_1000
+        return self.model, self.tool, price, self.source, self.price_date or ""
 
 
 class HardwareLine(Record):
@@ -71,12 +103,21 @@ class Cost(Record):
     low_usd: float | None = Field(None, ge=0, description="where the cost is a range: its lower end")
     high_usd: float | None = Field(None, ge=0, description="where the cost is a range: its upper end")
     lines: tuple[TokenLine, ...] = Field((), description="the bill by tokens")
+    uses: tuple[UseLine, ...] = Field(
+        (), exclude_if=lambda uses: not uses, description="the bill by uses of server tools; absent: there were none"
+    )
     hardware: tuple[HardwareLine, ...] = Field((), description="the bill by hardware")
+
+    @property
+    def lacks_a_price(self) -> bool:
+        """Whether a line of the bill has no price."""
+        return any(line.amount_usd is None for line in self.lines) or any(use.amount_usd is None for use in self.uses)
 
     def __add__(self, other: Self) -> Self:
         """Add two attempts' costs; an unknown part leaves the sum a lower bound.
 
-        The order of the parts does not matter.
+        Ranges add up end by end. A part that nothing bounds from above leaves the sum without an upper end. The
+        order of the parts does not matter.
         """
         both = (self, other)
         dates = [cost.price_date for cost in both if cost.price_date is not None]
@@ -89,8 +130,9 @@ class Cost(Record):
             source=_joined(self.source, other.source),
             price_date=min(dates) if dates else None,
             low_usd=_end_of_range(both, "low_usd"),
-            high_usd=_end_of_range(both, "high_usd"),
-            lines=_merged((*self.lines, *other.lines)),
+            high_usd=None if any(map(_unbounded, both)) else _end_of_range(both, "high_usd"),
+            lines=merged_lines((*self.lines, *other.lines)),
+            uses=merged_uses((*self.uses, *other.uses)),
             hardware=tuple(sorted((*self.hardware, *other.hardware), key=HardwareLine.model_dump_json)),
         )
 
@@ -126,8 +168,25 @@ def _end_of_range(costs: Iterable[Cost], name: Literal["low_usd", "high_usd"]) -
     return _sum(cost.amount_usd if end is None else end for cost, end in zip(costs, ends, strict=True))
 
 
-def _merged(lines: Iterable[TokenLine]) -> tuple[TokenLine, ...]:
-    bill: dict[tuple[str, int, float, str, str, str], TokenLine] = {}
+def _unbounded(cost: Cost) -> bool:
+    return cost.status != "complete" and cost.high_usd is None
+
+
+def merged_uses(lines: Iterable[UseLine]) -> tuple[UseLine, ...]:
+    """Return the lines of a bill in their order, those of one price as one."""
+    bill: dict[tuple[str, str, float, str, str], UseLine] = {}
+    for line in lines:
+        known = bill.get(line.key)
+        if known is not None:
+            amount = _sum((known.amount_usd, line.amount_usd))
+            line = line.model_copy(update={"uses": known.uses + line.uses, "amount_usd": amount})
+        bill[line.key] = line
+    return tuple(bill[key] for key in sorted(bill))
+
+
+def merged_lines(lines: Iterable[TokenLine]) -> tuple[TokenLine, ...]:
+    """Return the lines of a bill in their order, those of one price as one."""
+    bill: dict[tuple[str, str, int, float, str, str, str], TokenLine] = {}
     for line in lines:
         known = bill.get(line.key)
         if known is not None:

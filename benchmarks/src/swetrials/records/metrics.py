@@ -75,7 +75,7 @@ class AttemptRecord(Record):
     time: TimeSplit = TimeSplit()
     num_turns: int | None = None
     exit_code: int | None = Field(None, description="negative: the signal that ended the agent")
-    ended_by: str = Field("", description="exited, grace, wall_limit, idle_limit, budget, cancelled, lost")
+    ended_by: str = Field("", description="exited, grace, wall_limit, idle_limit, budget, cancelled, lost, killed")
     survivors: int = Field(0, ge=0, description="processes alive after the final KILL; anything but 0 is a fault")
     session_id: str | None = None
     result_subtype: str | None = None
@@ -98,6 +98,9 @@ class Provenance(Record):
     prompt_sha256: str | None
     commit: str | None = Field(None, description="the commit that the ref was resolved to")
     sandbox: str | None
+    runs_as_root: bool | None = Field(
+        None, description="whether the agent had the rights of root on the machine's files; null: older records"
+    )
     permission_mode: str | None
     limits: Limits | None = None
     python_version: str | None
@@ -160,7 +163,8 @@ class Metrics(Record):
         None,
         ge=0,
         exclude_if=lambda usd: usd is None,
-        description="what attempts of this folder with another wording or other settings cost; no part of cost",
+        description="what other trials in this folder cost: of another wording or other settings, finished and run "
+        "once more, or in vain beside a finished one; no part of cost",
     )
     cost_winning_attempt: Cost = Cost()
     time: TimeSplit = TimeSplit()

@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Self
 
+from pydantic import Field
+
 from swetrials.records.base import Record
 
 
@@ -71,6 +73,11 @@ class Outcome(Record):
     kind: OutcomeKind
     blame: Blame | None = None
     detail: str = ""
+    missing: tuple[str, ...] = Field(
+        (),
+        exclude_if=lambda names: not names,
+        description="incomplete_artifacts: the files that are missing; absent otherwise, and in records of before",
+    )
 
     @classmethod
     def of(cls, kind: OutcomeKind, detail: str = "", blame: Blame | None = None) -> Self:

@@ -34,6 +34,7 @@ class RequestRecord(Record):
     dialect: str | None = Field(description="None: not a call of a model")
     started_seconds: float
     first_byte_seconds: float | None = Field(None, description="first byte of the response's body")
+    last_byte_seconds: float | None = Field(None, description="last byte of the response's body so far")
     ended_seconds: float
     status: int | None = Field(None, description="None: no response came")
     retry_after_seconds: float | None = Field(None, ge=0, description="how long the endpoint asks to be left alone")
@@ -46,6 +47,11 @@ class RequestRecord(Record):
         None,
         exclude_if=lambda terms: terms is None,
         description="what the response says of its price besides; absent: nothing",
+    )
+    usage_doubts: tuple[str, ...] = Field(
+        (),
+        exclude_if=lambda doubts: not doubts,
+        description="checks that the counts do not pass; absent: none",
     )
     complete: bool = Field(False, description="the response came to its own end")
     probe: bool = Field(False, description="a call for one token that an agent makes to look at its endpoint")
@@ -67,7 +73,12 @@ class RequestsBlock(Record):
     statuses: dict[str, int] = Field({}, description="requests by HTTP status; 'none' where no response came")
     models_served: tuple[str, ...] = ()
     api_seconds: float | None = Field(None, description="union of the requests' intervals")
-    waiting_seconds: float | None = Field(None, description="between a failed request and the next one")
+    waiting_seconds: float | None = Field(
+        None, description="between a failed request and the next one, or the end of the attempt"
+    )
     first_token_seconds_median: float | None = None
     usage: UsageReport = UsageReport()
+    usage_doubts: dict[str, int] = Field(
+        {}, exclude_if=lambda doubts: not doubts, description="calls by the check that their counts do not pass"
+    )
     parts: tuple[BilledPart, ...] = Field((), description="the same usage by what it is billed as; probes among it")

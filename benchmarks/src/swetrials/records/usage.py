@@ -1,6 +1,7 @@
 """Token usage as five disjoint buckets in which unknown stays unknown."""
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Literal, Self
 
 from pydantic import Field
@@ -12,7 +13,8 @@ Completeness = Literal["complete", "lower_bound", "unknown"]
 
 Count = int | None
 
-_BUCKETS = ("fresh_input", "cache_read", "cache_write", "output")
+_INPUT = ("fresh_input", "cache_read", "cache_write")
+_BUCKETS = (*_INPUT, "output")
 
 
 class Usage(Record):
@@ -38,10 +40,8 @@ class Usage(Record):
 
     @property
     def total(self) -> Count:
-        """Fresh + read + write + output over the buckets that are known; ``None`` when none is."""
-        parts = (self.fresh_input, self.cache_read, self.cache_write, self.output)
-        known = [part for part in parts if part is not None]
-        return sum(known) if known else None
+        """The prompt and the output, as far as they are known; ``None`` when neither is."""
+        return _add(self.input, self.output)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -49,14 +49,28 @@ class Usage(Record):
         return tuple(name for name in _BUCKETS if getattr(self, name) is not None)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether every bucket that adds to the total is known."""
+        return len(self.known) == len(_BUCKETS)
+
+    @property
     def input(self) -> Count:
-        """The prompt: fresh + read + write over the buckets that are known; ``None`` when none is."""
-        known = [count for count in (self.fresh_input, self.cache_read, self.cache_write) if count is not None]
-        return sum(known) if known else None
+        """The prompt: the whole where it was told, else the sum of the buckets that are known; ``None`` without any."""
+        return self._parts if self.input_total is None else self.input_total
+
+    @property
+    def _parts(self) -> Count:
+        return _add(_add(self.fresh_input, self.cache_read), self.cache_write)
 
     def __add__(self, other: Self) -> Self:
-        """Add bucket by bucket. One side's unknown bucket leaves the other's figure as an "at least"."""
-        return type(self)(**{name: _add(getattr(self, name), getattr(other, name)) for name in type(self).model_fields})
+        """Add bucket by bucket. One side's unknown bucket leaves the other's figure as an "at least".
+
+        Where one side told the whole of its prompt and not the parts, the sum has the whole of both.
+        """
+        sums = {name: _add(getattr(self, name), getattr(other, name)) for name in type(self).model_fields}
+        if sums["input_total"] is not None:
+            sums["input_total"] = _add(self.input, other.input)
+        return type(self)(**sums)
 
     @classmethod
     def sum(cls, usages: Iterable[Self]) -> Self:
@@ -65,6 +79,23 @@ class Usage(Record):
         for usage in usages:
             result += usage
         return result
+
+    def at_least(self) -> "Usage":
+        """Return the least that each bucket can be: what is known, else 0."""
+        least = {name: getattr(self, name) or 0 for name in _BUCKETS}
+        return self.model_copy(update={**least, "input_total": self.input or 0})
+
+    def at_most(self) -> "Usage":
+        """Return the most that each bucket of one whole answer can be; ``None`` where nothing bounds it.
+
+        What is known is as it is. An unknown part of a known prompt is at most what the known parts leave of it.
+        """
+        most = {name: getattr(self, name) for name in _BUCKETS}
+        if self.input_total is None:
+            return Usage(**most, input_total=self._parts if None not in (most[name] for name in _INPUT) else None)
+        rest = max(self.input_total - (self._parts or 0), 0)
+        most |= {name: rest for name in _INPUT if most[name] is None}
+        return Usage(**most, input_total=self.input_total)
 
 
 class UsageReport(Record):
@@ -76,24 +107,65 @@ class UsageReport(Record):
     at_least: Usage | None = Field(
         None,
         exclude_if=lambda bound: bound is None,
-        description="the least that each bucket can be; absent where every bucket is known",
+        description="the least that each bucket can be; absent with at_most",
     )
     at_most: Usage | None = Field(
         None,
         exclude_if=lambda bound: bound is None,
-        description="the most that each bucket can be, null where nothing bounds it; absent likewise",
+        description="the most that each bucket can be, null where nothing bounds it; absent where all is known"
+        " and where nothing is bounded, as after an answer that broke off",
     )
 
-    def __add__(self, other: Self) -> Self:
-        """Join two attempts' figures; the sum is no more complete than its least complete part.
+    @classmethod
+    def of(cls, usage: Usage, *, whole: bool = True, requests: int | None = None) -> Self:
+        """Return the report of one answer, or of figures that one program adds up by itself.
 
-        A bucket that only one of the two knows makes the sum a lower bound as well.
+        It is complete when all was told to its end (``whole``) and every bucket is known. What breaks off bounds
+        nothing, so its figures are the least and have no most.
         """
+        if whole and usage.is_whole:
+            return cls(usage=usage, completeness="complete", requests=requests)
+        if usage.total is None:
+            return cls(usage=usage, requests=requests)
+        return cls.bounded(usage, usage.at_most() if whole else Usage(), requests)
+
+    @property
+    def most(self) -> Usage:
+        """The most that each bucket can be; ``None`` where nothing bounds it."""
+        if self.completeness == "complete":
+            return self.usage.at_most()
+        return self.at_most or Usage()
+
+    def __add__(self, other: Self) -> Self:
+        """Join two reports; the sum is no more complete than its least complete part.
+
+        A bucket that only one of the two knows makes the sum a lower bound as well. The bounds add up bucket by
+        bucket; what nothing bounds on one side is not bounded in the sum.
+        """
+        usage, requests = self.usage + other.usage, _add(self.requests, other.requests)
         completeness = weakest(self.completeness, other.completeness)
-        return type(self)(
-            usage=self.usage + other.usage,
-            completeness="lower_bound" if self.usage.known != other.usage.known else completeness,
-            requests=_add(self.requests, other.requests),
+        if self.usage.known != other.usage.known:
+            completeness = "lower_bound"
+        if completeness != "lower_bound":
+            return type(self)(usage=usage, completeness=completeness, requests=requests)
+        return self.bounded(usage, _add_most(self.most, other.most), requests)
+
+    @classmethod
+    def sum(cls, reports: Iterable[Self]) -> Self:
+        """Join any number of reports; of none, nothing is known."""
+        each = list(reports)
+        return reduce(cls.__add__, each) if each else cls()
+
+    @classmethod
+    def bounded(cls, usage: Usage, most: Usage, requests: int | None) -> Self:
+        """Return a lower bound with what bounds it from above; without bounds where there are none."""
+        is_bounded = any(getattr(most, name) is not None for name in (*_BUCKETS, "input_total"))
+        return cls(
+            usage=usage,
+            completeness="lower_bound",
+            requests=requests,
+            at_least=usage.at_least() if is_bounded else None,
+            at_most=most if is_bounded else None,
         )
 
 
@@ -119,3 +191,11 @@ def _add(first: Count, second: Count) -> Count:
     if first is None:
         return second
     return first if second is None else first + second
+
+
+def _add_most(first: Usage, second: Usage) -> Usage:
+    sums = {}
+    for name in (*_BUCKETS, "input_total"):
+        one, other = getattr(first, name), getattr(second, name)
+        sums[name] = None if one is None or other is None else one + other
+    return Usage(**sums)

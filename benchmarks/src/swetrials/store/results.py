@@ -13,6 +13,7 @@ TRASH = ".trash"
 METRICS = "metrics.json"
 EVALUATION = "eval.json"
 LOCK = "lock.json"
+ATTEMPTS = "attempts"
 APART = ".apart"
 """A file that says of its folder: these results are of no use to those around it. They are read, judged or priced anew
 when the folder, or one in it, is named, and never on the way from a folder above."""
@@ -36,7 +37,7 @@ class TrialFolder:
 
     def attempt_folder(self, number: int) -> Path:
         """Where one attempt leaves its stream and its standard error."""
-        return self.path / "attempts" / str(number)
+        return self.path / ATTEMPTS / str(number)
 
     def metrics(self) -> Metrics:
         """Read the trial's record.

@@ -29,11 +29,13 @@ class Budget:
         limit_usd: ``None``: there is no limit.
         settled_usd: what attempts that have ended cost, those of earlier sessions of the run among them.
         expected_usd: what an attempt is expected to cost; 0 where nothing is known.
+        unpriced: how many attempts have ended at an unknown cost. With any, a limit cannot be kept.
     """
 
     limit_usd: float | None = None
     settled_usd: float = 0.0
     expected_usd: float = 0.0
+    unpriced: int = 0
     _running: dict[str, _Running] = field(default_factory=dict)
 
     @property
@@ -51,7 +53,11 @@ class Budget:
     def told(self) -> str:
         """The state of the budget in words."""
         limit = "no limit" if self.limit_usd is None else f"of ${self.limit_usd:,.2f}"
-        return f"${self.spent_usd:,.2f} spent, {limit}"
+        if not self.unpriced:
+            return f"${self.spent_usd:,.2f} spent, {limit}"
+        broken = "" if self.limit_usd is None else ": the limit cannot be kept"
+        unknown = "1 attempt has" if self.unpriced == 1 else f"{self.unpriced} attempts have"
+        return f"at least ${self.spent_usd:,.2f} spent, {limit}; {unknown} no known cost{broken}"
 
     def begin(self, attempt_id: str, cost_so_far: Callable[[], float | None], stop: Callable[[], None]) -> None:
         """Take in that an attempt begins.
@@ -64,8 +70,10 @@ class Budget:
         self._running[attempt_id] = _Running(cost_so_far, stop)
 
     def end(self, attempt_id: str, cost_usd: float | None) -> None:
-        """Take in that an attempt has ended, and its whole cost."""
-        self.settled_usd += max(self._running.pop(attempt_id).seen_usd, cost_usd or 0.0)
+        """Take in that an attempt has ended, and its whole cost; ``None``: unknown."""
+        seen_usd = self._running.pop(attempt_id).seen_usd
+        self.settled_usd += max(seen_usd, cost_usd or 0.0)
+        self.unpriced += cost_usd is None
 
     def count(self) -> None:
         """Look at what the attempts under way have cost by now, and stop them if that is too much."""

@@ -1,5 +1,6 @@
 """What the attempts of a run share, and what one of them is asked for."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,15 +18,24 @@ from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.plan import Trial
 from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.sandbox import Bubblewrap
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """Where bubblewrap is, what it hides from an agent, and what it shows again. Without a path there is none."""
+    """Bubblewrap, what it hides from an agent, and what it shows again; without it, why there is no sandbox."""
 
-    bwrap: Path | None
+    bwrap: Bubblewrap | None
     hidden: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    missing: str = ""
+
+    @property
+    def as_root(self) -> str:
+        """Why a program in it has the rights of root on this machine's files; empty when it has not."""
+        if os.geteuid() != 0:
+            return ""
+        return self.bwrap.as_root if self.bwrap else self.missing
 
     @property
     def name(self) -> str:

@@ -17,6 +17,7 @@ from swetrials.trials.crew import Crew
 from swetrials.trials.gathering import STDERR, STREAM, Remains
 from swetrials.trials.launching import Way, command_for, job_for, open_way, write_files
 from swetrials.trials.plan import Trial
+from swetrials.trials.seen import Seen
 from swetrials.trials.witnesses import usage_block
 from swetrials.wire.route import Route
 from swetrials.workspace.instructions import SetAside
@@ -79,6 +80,8 @@ class Going:
     def remains(self, ended: Ended, queued_seconds: float = 0.0) -> Remains:
         """Return what is known of it once it has ended."""
         way = self.way or Way(self.route)
+        stopped = ended.cause not in {"exited", "grace"}
+        requests = way.meter.block(ended.wall_seconds if stopped else None) if way.meter else None
         return Remains(
             id=self.id,
             space=self.space,
@@ -86,7 +89,8 @@ class Going:
             recorder=self.recorder,
             aside=self.aside,
             ended=ended,
-            requests=way.meter.block() if way.meter else None,
+            requests=requests,
+            metered=Seen.of(requests, way.meter.requests()) if requests and way.meter else None,
             unmetered=way.unmetered,
             served=self.crew.hosting.served(self.id),
             telemetry=self.telemetry.block() if self.telemetry else None,
@@ -142,9 +146,11 @@ async def _drive(going: Going, watch: Watch) -> Ended:
 
 
 def _cost_so_far(going: Going) -> float | None:
-    metered = going.way.meter.block().usage if going.way is not None and going.way.meter is not None else None
-    usage = usage_block(going.tally.usage, metered, None, {})
+    block = going.way.meter.block() if going.way is not None and going.way.meter is not None else None
+    usage = usage_block(going.tally.usage, block.usage if block else None, None, {})
     wall_seconds = (datetime.now(UTC) - going.started).total_seconds()
-    cost = attempt_cost(going.crew, usage, None, reported_usd=None, wall_seconds=wall_seconds, at=going.started)
+    cost = attempt_cost(
+        going.crew, usage, None, reported_usd=None, wall_seconds=wall_seconds, at=going.started, requests=block
+    )
     going.cost_usd = cost.amount_usd
     return cost.amount_usd

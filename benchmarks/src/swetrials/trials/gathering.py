@@ -13,12 +13,13 @@ from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
-from swetrials.trials.costing import attempt_cost
+from swetrials.trials.costing import attempt_cost, cost_doubts
 from swetrials.trials.crew import Crew, Order
-from swetrials.trials.plausibility import usage_doubts
+from swetrials.trials.plausibility import call_doubts, stream_doubts, usage_doubts
+from swetrials.trials.seen import Seen
 from swetrials.trials.telling import TRAJECTORY, doubtful_doings, keep, told
-from swetrials.trials.verdict import Seen, decide
-from swetrials.trials.witnesses import counter_disagreements, other_models, usage_block
+from swetrials.trials.verdict import decide
+from swetrials.trials.witnesses import counter_disagreements, other_models, unconfirmed, usage_block
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import SetAside, put_back
 from swetrials.workspace.leavings import open_left
@@ -48,6 +49,7 @@ class Remains:
     aside: tuple[SetAside, ...]
     ended: Ended
     requests: RequestsBlock | None
+    metered: Seen | None
     unmetered: str
     served: UsageReport | None
     telemetry: VllmPrometheus | None
@@ -56,8 +58,8 @@ class Remains:
     @property
     def seen(self) -> Seen | None:
         """What reached the endpoint and came back; ``None`` when nobody counted."""
-        if self.requests is not None:
-            return Seen(self.requests.usage.requests or 0, self.requests.usage.usage.input)
+        if self.metered is not None:
+            return self.metered
         if self.served is not None and self.served.requests is not None:
             return Seen(self.served.requests, self.served.usage.input)
         return None
@@ -71,8 +73,14 @@ class Remains:
 
     @property
     def turns(self) -> int | None:
-        """Model responses of the main agent; of an agent that tells of none, those that the meter saw."""
-        return self.tally.turns or (self.requests.turns if self.requests is not None else None)
+        """Answered calls of a model, without probes and without those of subagents that the agent tells apart.
+
+        A call that got an error, or an answer that broke off, is none. Calls on the side that an agent does not tell
+        of, such as a summary, are in it. Without a meter it is the agent's own count.
+        """
+        if self.requests is None:
+            return self.tally.turns or None
+        return max(self.requests.turns - self.tally.turns_of_subagents, 0)
 
     @property
     def time(self) -> TimeSplit:
@@ -94,14 +102,17 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     artifacts = _artifacts(crew, remains.space, findings)
     if patch := _patch(crew, order, remains, findings):
         artifacts[PATCH] = crew.redactor.bytes(patch)
-    outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail)
+    outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail, crew.config.idle_timeout_seconds)
     usage = remains.usage
     cost = cost_of(crew, remains, usage)
     trajectory = told(crew, order, remains.recorder, tally, outcome, usage, cost)
     keep(order, trajectory)
     findings += _doubts(tally, ended)
     findings += _doubts_of_the_route(crew, remains)
+    findings += cost_doubts(crew, usage, cost, remains.requests, ended.started_at)
     findings += usage_doubts(usage.reported, usage.metered, remains.turns)
+    findings += unconfirmed(usage)
+    findings += stream_doubts(tally, remains.metered, remains.turns)
     findings += doubtful_doings(crew, order, remains.space, trajectory)
     record = AttemptRecord(
         id=remains.id,
@@ -141,6 +152,7 @@ def cost_of(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
         reported_usd=end.cost_usd if end else None,
         wall_seconds=remains.ended.wall_seconds,
         at=remains.ended.started_at,
+        requests=remains.requests,
     )
 
 
@@ -206,6 +218,7 @@ def _doubts_of_the_route(crew: Crew, remains: Remains) -> list[Finding]:
         findings.append(Finding(code="not_metered", severity="warning", message=message))
     if remains.requests is not None:
         findings += other_models(crew.config.model, remains.requests.models_served)
+        findings += call_doubts(remains.requests, remains.metered)
     if remains.telemetry is not None:
         findings += counter_disagreements(remains.usage.headline, remains.telemetry)
     return findings

@@ -5,10 +5,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
 from swetrials import __version__
+from swetrials.providers.base import hosting_record
 from swetrials.records.cost import Cost
-from swetrials.records.metrics import AttemptRecord, Finding, Metrics, Provenance, TimeSplit, TrialIdentity
+from swetrials.records.metrics import (
+    AttemptRecord,
+    Finding,
+    Metrics,
+    Provenance,
+    TimeSplit,
+    TrialIdentity,
+)
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.slug import model_slug
 from swetrials.records.usage import UsageBlock
@@ -16,13 +25,15 @@ from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import sha256_of
 from swetrials.trials.attempt import LOST, Attempt
 from swetrials.trials.crew import Crew
+from swetrials.trials.earlier import Earlier
+from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Trial, prompt_sha256
 from swetrials.trials.witnesses import disagreements, joined
 
 
 @dataclass
 class Ledger:
-    """A trial under way: its identity, and the attempts made so far."""
+    """A trial under way: its identity, what earlier sessions have left of it, and the attempts made so far."""
 
     crew: Crew
     dataset: LoadedDataset
@@ -32,18 +43,24 @@ class Ledger:
     attempts: list[Attempt] = field(default_factory=list)
     commit: str | None = None
     failure: Outcome | None = None
+    earlier: Earlier = field(default_factory=Earlier)
+
+    @property
+    def records(self) -> tuple[AttemptRecord, ...]:
+        """All attempts that the trial ever had, by this session and by those before it."""
+        return (*self.earlier.attempts, *(attempt.record for attempt in self.attempts))
 
 
 def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
-    """Build the record of a trial as it stands: before its end, after it, or cut short."""
-    crew, trial, attempts = ledger.crew, ledger.trial, [attempt.record for attempt in ledger.attempts]
+    """Build the record of a trial as it stands: before its end, after it, or cut short.
+
+    Its sums are over all attempts that it ever had. How it ended is what the last attempt of this session says.
+    """
+    crew, trial = ledger.crew, ledger.trial
     config, task = crew.config, trial.task
-    last = attempts[-1] if attempts else None
+    last = ledger.attempts[-1].record if ledger.attempts else None
     outcome = ledger.failure or (last.outcome if last and ended else _stopped(ended))
-    usage = joined([a.usage for a in attempts])
-    tokens = usage.headline.usage
-    cost = _total([a.cost for a in attempts])
-    time = _time(ledger, attempts)
+    before_the_first = (ledger.started_at - ledger.planned_at).total_seconds()
     return Metrics(
         task=task.id,
         repo=task.repo,
@@ -58,14 +75,8 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         endpoint=config.endpoint,
         aws_region=config.aws_region,
         serving=crew.provider.serving,
+        hosting=hosting_record(config, crew.hosting),
         artifacts_produced=last.artifacts_produced if last else (),
-        input_tokens=tokens.fresh_input,
-        output_tokens=tokens.output,
-        cache_read_tokens=tokens.cache_read,
-        cache_creation_tokens=tokens.cache_write,
-        latency_seconds=time.wall_seconds,
-        num_turns=sum(a.num_turns or 0 for a in attempts) if attempts else None,
-        total_cost_usd=cost.amount_usd,
         is_error=outcome.kind is not OutcomeKind.COMPLETED,
         result_subtype=last.result_subtype if last else None,
         error=outcome.detail or None if outcome.kind is not OutcomeKind.COMPLETED else None,
@@ -73,27 +84,50 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         session_id=last.session_id if last else None,
         run_started_at=ledger.started_at.isoformat(),
         run_ended_at=ended.isoformat() if ended else None,
-        generation_tokens_per_sec=_rate(tokens.output, time.api_seconds),
         vllm_prometheus=last.vllm_prometheus if last else None,
         trial=_identity(ledger),
-        usage=usage,
-        cost=cost,
+        spent_elsewhere_usd=ledger.earlier.elsewhere_usd,
         cost_winning_attempt=last.cost if last else Cost(),
-        time=time,
         outcome=outcome,
-        attempts=tuple(attempts),
         provenance=_provenance(ledger),
-        findings=tuple(_findings(attempts, usage)),
+        **sums_of(ledger.records, before_the_first),
     )
 
 
-def _time(ledger: Ledger, attempts: Sequence[AttemptRecord]) -> TimeSplit:
-    before_the_first = (ledger.started_at - ledger.planned_at).total_seconds()
+def sums_of(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> dict[str, Any]:
+    """Return the fields of a trial's record that are sums over its attempts, and the findings about them.
+
+    Args:
+        attempts: all of the trial's, in their order.
+        queue_seconds: that it waited for before the first of them, or of this session's.
+    """
+    usage = joined([attempt.usage for attempt in attempts])
+    tokens = usage.headline.usage
+    cost = total_cost(attempts)
+    time = _time(attempts, queue_seconds)
+    return {
+        "input_tokens": tokens.fresh_input,
+        "output_tokens": tokens.output,
+        "cache_read_tokens": tokens.cache_read,
+        "cache_creation_tokens": tokens.cache_write,
+        "latency_seconds": time.wall_seconds,
+        "num_turns": sum(attempt.num_turns or 0 for attempt in attempts) if attempts else None,
+        "total_cost_usd": cost.amount_usd,
+        "generation_tokens_per_sec": _rate(tokens.output, time.api_seconds),
+        "usage": usage,
+        "cost": cost,
+        "time": time,
+        "attempts": tuple(attempts),
+        "findings": tuple(_findings(attempts, usage)),
+    }
+
+
+def _time(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> TimeSplit:
     return TimeSplit(
         wall_seconds=_known_sum(a.time.wall_seconds for a in attempts),
         api_seconds=_known_sum(a.time.api_seconds for a in attempts),
         waiting_seconds=_known_sum(a.time.waiting_seconds for a in attempts),
-        queue_seconds=_known_sum([before_the_first, *(a.time.queue_seconds for a in attempts)]),
+        queue_seconds=_known_sum([queue_seconds, *(a.time.queue_seconds for a in attempts)]),
     )
 
 
@@ -116,8 +150,16 @@ def _identity(ledger: Ledger) -> TrialIdentity:
         dataset=dataset.dataset.name,
         dataset_sha256=dataset.sha256,
         task_sha256=dataset.task_sha256(trial.task),
+        given_sha256=_given(ledger),
         rehearsal=ledger.crew.config.provider == "rehearsal",
     )
+
+
+def _given(ledger: Ledger) -> str | None:
+    crew = ledger.crew
+    if ledger.commit is None:
+        return None
+    return given_sha256(ledger.trial.task, ledger.commit, sha256_of(crew.skill.text), crew.limits)
 
 
 def _provenance(ledger: Ledger) -> Provenance:
@@ -129,6 +171,7 @@ def _provenance(ledger: Ledger) -> Provenance:
         prompt_sha256=prompt_sha256(ledger.trial.task),
         commit=ledger.commit,
         sandbox=crew.sandbox.name,
+        runs_as_root=bool(crew.sandbox.as_root),
         permission_mode=crew.config.permission_mode,
         limits=crew.limits,
         python_version=platform.python_version(),
@@ -136,10 +179,11 @@ def _provenance(ledger: Ledger) -> Provenance:
     )
 
 
-def _total(costs: list[Cost]) -> Cost:
+def total_cost(attempts: Iterable[AttemptRecord]) -> Cost:
+    """Return what attempts have cost together."""
     total: Cost | None = None
-    for cost in costs:
-        total = cost if total is None else total + cost
+    for attempt in attempts:
+        total = attempt.cost if total is None else total + attempt.cost
     return total or Cost()
 
 
@@ -155,8 +199,11 @@ def _findings(attempts: Sequence[AttemptRecord], usage: UsageBlock) -> list[Find
             message = f"attempt {earlier.number} and its tokens since the last news of it are lost: {earlier.machine}"
             findings.append(Finding(code="machine_lost", severity="warning", message=message))
         elif attempt.reason == "topup":
-            asked = earlier.outcome.detail.removeprefix("missing: ")
+            asked = ", ".join(earlier.outcome.missing) or earlier.outcome.detail
             findings.append(Finding(code="topped_up", severity="info", message=f"asked again for: {asked}"))
+        elif attempt.reason == "first":
+            message = f"attempt {earlier.number} ended as {earlier.outcome.kind} in an earlier session; it is counted"
+            findings.append(Finding(code="resumed", severity="info", message=message))
         else:
             message = f"attempt {earlier.number} ended as {earlier.outcome.kind}, and another was made"
             findings.append(Finding(code="retried", severity="info", message=message))

@@ -1,14 +1,18 @@
 """Which sandbox a machine has to offer, and what it has to hide there."""
 
 import os
+import pwd
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from swetrials.records.errors import KnownError
 from swetrials.store.project import Project
 from swetrials.trials.crew import Sandbox
-from swetrials.workspace.environment import toolchain_roots
-from swetrials.workspace.sandbox import bubblewrap, confined
+from swetrials.workspace.environment import is_open_folder, search_path, toolchain_roots
+from swetrials.workspace.sandbox import confined, given_up, probe
+
+_NOT_WANTED = "as was asked for"
 
 
 class SandboxError(KnownError):
@@ -18,45 +22,67 @@ class SandboxError(KnownError):
 def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
     """Return the sandbox that ``wanted`` (``auto``, ``bubblewrap``, ``none``) comes to on this machine.
 
-    It covers the harness, the invoker's home and whatever else is ``private``: the dataset with its answers,
+    It covers the harness, the invoker's homes and whatever else is ``private``: the dataset with its answers,
     all results, the working folder with its mirrors, whose later history may hold the fix.
 
     Raises:
         SandboxError: bubblewrap is asked for and does not work here.
     """
-    found = bubblewrap() if wanted != "none" else None
+    if wanted == "none":
+        return Sandbox(None, missing=_NOT_WANTED)
+    found, missing = probe()
     if found is None and wanted == "bubblewrap":
-        raise SandboxError("sandbox: bubblewrap is not installed or does not work here; install the package bubblewrap")
+        raise SandboxError(f"sandbox: {missing}; {mend_for(missing)}")
     if found is None:
-        return Sandbox(None)
-    home = _home()
-    places = (project.root.parent, *private, *((home,) if home else ()))
-    hidden = tuple(dict.fromkeys(place.resolve() for place in places))
+        return Sandbox(None, missing=missing)
+    hidden = tuple(dict.fromkeys(place.resolve() for place in (project.root.parent, *private, *_homes())))
     readable = toolchains(os.environ)
     try:
         confined((), bwrap=found, writable=(), hidden=hidden, readable=readable)
     except ValueError as error:
         raise SandboxError(f"{error}; move it, or go without: --sandbox none") from None
-    return Sandbox(found, hidden, readable)
+    programs = (*readable, *_search_path(os.environ), *_installed(project.tools))
+    return Sandbox(given_up(found, hidden, programs), hidden, readable)
 
 
-def _home() -> Path | None:
-    """Return the invoker's home, unless there is none worth the name: service accounts have ``/``, or nothing."""
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    return None if home == Path("/") else home
+def mend_for(missing: str) -> str:
+    """Return what mends it that there is no bubblewrap, from what :func:`~swetrials.workspace.sandbox.probe` says."""
+    if missing == _NOT_WANTED:
+        return "leave --sandbox none out"
+    if missing.endswith("not installed"):
+        return "install it (apt-get install bubblewrap)"
+    return "allow namespaces to this user or container, or go without: --sandbox none"
+
+
+def _installed(tools: Path) -> tuple[Path, ...]:
+    """Return the folders of the installed agents, each of which a sandbox may have to show."""
+    return tuple(sorted(path for path in tools.iterdir() if path.is_dir())) if tools.is_dir() else ()
+
+
+def _homes() -> tuple[Path, ...]:
+    """Return the invoker's home, and the one that the machine knows, where the environment names another.
+
+    Without those that are none worth the name: service accounts have ``/``, or nothing.
+    """
+    named = [os.environ.get("HOME", "")]
+    with suppress(KeyError):
+        named.append(pwd.getpwuid(os.getuid()).pw_dir)
+    return tuple(dict.fromkeys(Path(name) for name in named if name.startswith("/") and Path(name) != Path("/")))
+
+
+def _search_path(environment: Mapping[str, str]) -> list[Path]:
+    """Return the folders that an attempt looks for programs in."""
+    return [Path(name) for name in search_path(environment.get("PATH", os.defpath)).split(os.pathsep) if name]
 
 
 def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders below the invoker's home that programs on the search path live in.
+    """Return the folders below the invoker's homes, or below ``/run``, that programs on the search path live in.
 
-    A sandbox that covers the home must leave these readable, or the task's own tools would be gone.
+    A sandbox covers all of these, and must leave the folders readable, or the task's own tools would be gone. A folder
+    that cannot be looked into serves nobody, and is passed over.
     """
-    home = _home()
-    if home is None:
-        return ()
-    named = [*environment.get("PATH", "").split(os.pathsep), *toolchain_roots(environment).values()]
-    places = (Path(name) for name in named if name)
-    return tuple(dict.fromkeys(p for p in places if p.is_dir() and p.is_relative_to(home) and p != home))
+    homes = _homes()
+    roots = (toolchain_roots({**environment, "HOME": str(home)}) for home in homes)
+    named = [*_search_path(environment), *(Path(root) for found in roots for root in found.values())]
+    below = (p for p in named if any(p.is_relative_to(top) and p != top for top in (*homes, Path("/run"))))
+    return tuple(dict.fromkeys(p for p in below if is_open_folder(p)))

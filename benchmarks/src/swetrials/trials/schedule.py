@@ -10,8 +10,10 @@ import anyio
 
 from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset
-from swetrials.store.results import move_to_trash, state_of
+from swetrials.store.files import write_record
+from swetrials.store.results import ATTEMPTS, TrialFolder, move_to_trash, state_of
 from swetrials.trials.crew import Crew
+from swetrials.trials.earlier import known_sum
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.standing import Standing
@@ -50,10 +52,14 @@ async def run_trials(
     async def one(index: int) -> None:
         standing = standings[index]
         if crew.budget.closed:
-            records[index] = leave_out(crew, dataset, standing.trial, planned_at, observe, keep=standing.stale)
+            records[index] = leave_out(
+                crew, dataset, standing.trial, planned_at, observe, keep=standing.stale, earlier=standing.earlier
+            )
             return
         with _in_place_of(standing, results):
-            records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe, machines)
+            records[index] = await run_trial(
+                crew, dataset, standing.trial, planned_at, observe, machines, standing.earlier
+            )
 
     await in_turn(crew, range(len(standings)), one)
     return [records[index] for index in sorted(records)]
@@ -90,14 +96,29 @@ def _in_place_of(standing: Standing, results: Path) -> Iterator[None]:
     """Move what is on disk of a trial to the trash while a new one is made, and back if that came to nothing.
 
     A finished trial of this very run is worth more than one that was interrupted or met a failure of somebody else's.
+    Attempts that go on being the trial's own stay where they are, and no dollar goes to the trash alone: what the
+    trial that stays does not count as its own, it says beside.
     """
     aside = move_to_trash(standing.folder, results) if standing.stale else None
+    if aside is not None and standing.earlier.attempts and (aside / ATTEMPTS).is_dir():
+        standing.folder.path.mkdir(parents=True)
+        (aside / ATTEMPTS).rename(standing.folder.path / ATTEMPTS)
     try:
         yield
     finally:
-        if aside is not None and standing.finished and not _says_something(state_of(standing.folder)):
+        if aside is not None and standing.finished and not _says_something(made := state_of(standing.folder)):
             move_to_trash(standing.folder, results)
             aside.rename(standing.folder.path)
+            _count_beside(standing.folder, made)
+
+
+def _count_beside(kept: TrialFolder, vain: object) -> None:
+    """Enter into the record that stays what the trial that was to replace it has cost."""
+    spent_usd = vain.total_cost_usd if isinstance(vain, Metrics) else None
+    if spent_usd:
+        record = kept.metrics()
+        elsewhere_usd = known_sum(record.spent_elsewhere_usd, spent_usd)
+        write_record(kept.metrics_file, record.model_copy(update={"spent_elsewhere_usd": elsewhere_usd}))
 
 
 def _says_something(state: object) -> bool:

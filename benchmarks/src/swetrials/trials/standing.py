@@ -1,24 +1,34 @@
 """What is on disk of each planned trial, and so what a run has to do about it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from swetrials.records.fingerprint import Fingerprint
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import RecordError, sha256_of
 from swetrials.store.results import TrialFolder, state_of
-from swetrials.trials.plan import Plan, Trial
+from swetrials.trials.earlier import Earlier, known_sum
+from swetrials.trials.identity import given_sha256
+from swetrials.trials.plan import Plan, Trial, prompt_sha256
+
+_COMMIT_LETTERS = 12
+
+Commits = Mapping[tuple[str, str], str]
+"""What the refs of a run stand for, by the repository's address and the ref; one that cannot be found is not there."""
 
 
 @dataclass(frozen=True)
 class Standing:
     """A planned trial and what is on disk of it already.
 
-    ``differs`` names what makes a record on disk that of another run; it is empty for one of this run.
+    ``differs`` names what makes a record on disk that of another run; it is empty for one of this run. ``commit`` is
+    what the trial's ref stands for now.
     """
 
     trial: Trial
     state: Metrics | RecordError | None = None
     differs: tuple[str, ...] = ()
+    commit: str | None = None
 
     @property
     def finished(self) -> bool:
@@ -31,6 +41,19 @@ class Standing:
         return self._says_something and bool(self.differs)
 
     @property
+    def earlier(self) -> Earlier:
+        """What sessions before this one have left of the trial, if it is to be run now.
+
+        Attempts of the same trial go on being its own, whichever session paid for them. A finished trial that is run
+        once more is another trial, and so is one of which something else was asked: what they cost is kept apart.
+        """
+        if not isinstance(self.state, Metrics):
+            return Earlier()
+        if self.differs or self._says_something:
+            return Earlier((), known_sum(self.state.total_cost_usd, self.state.spent_elsewhere_usd))
+        return Earlier(self.state.attempts, self.state.spent_elsewhere_usd)
+
+    @property
     def _says_something(self) -> bool:
         return isinstance(self.state, Metrics) and self.state.outcome.valid
 
@@ -40,39 +63,59 @@ class Standing:
         return self.state is not None
 
     @property
+    def told(self) -> str:
+        """The trial, and in which of its facts the record on disk is that of another run."""
+        facts = [name for name in self.differs if name != "commit"]
+        if "commit" in self.differs and isinstance(self.state, Metrics):
+            now = f"{self.trial.task.ref} is {_short(self.commit)} now"
+            facts.append(f"commit: it ran at {_short(self.state.provenance.commit)}, {now}")
+        return f"{self.trial.label} (another {', '.join(facts)})"
+
+    @property
     def folder(self) -> TrialFolder:
         """The trial's folder."""
         return self.trial.folder
 
 
-def standings(plan: Plan, agent_version: str | None) -> list[Standing]:
+def _short(commit: str | None) -> str:
+    return (commit or "unknown")[:_COMMIT_LETTERS]
+
+
+def standings(plan: Plan, agent_version: str | None, commits: Commits) -> list[Standing]:
     """Look up what is on disk for each planned trial. The record decides, not the folder's being there.
 
     Args:
         plan: the run.
         agent_version: of the agent that would run; ``None`` where it is not installed.
+        commits: what the refs stand for.
     """
-    return [_standing(plan, trial, agent_version) for trial in plan.trials]
+    return [_standing(plan, trial, agent_version, commits) for trial in plan.trials]
 
 
-def _standing(plan: Plan, trial: Trial, agent_version: str | None) -> Standing:
+def _standing(plan: Plan, trial: Trial, agent_version: str | None, commits: Commits) -> Standing:
     state = state_of(trial.folder)
+    expected = fingerprint(plan, trial, agent_version, commits)
     if not isinstance(state, Metrics):
-        return Standing(trial, state)
-    return Standing(trial, state, fingerprint(plan, trial, agent_version).differences(Fingerprint.of(state)))
+        return Standing(trial, state, commit=expected.commit)
+    return Standing(trial, state, expected.trial_differences(Fingerprint.of(state)), expected.commit)
 
 
-def fingerprint(plan: Plan, trial: Trial, agent_version: str | None) -> Fingerprint:
+def fingerprint(plan: Plan, trial: Trial, agent_version: str | None, commits: Commits) -> Fingerprint:
     """Return the fingerprint that the record of a planned trial will have."""
     config = plan.config
+    skill_sha256 = sha256_of(plan.skill.text)
+    commit = commits.get((plan.dataset.repo_address(trial.task), trial.task.ref))
     return Fingerprint(
         provider=config.provider,
         model=config.model,
         agent=plan.agent.folder,
         agent_version=agent_version,
         skill=config.skill,
-        skill_sha256=sha256_of(plan.skill.text),
+        skill_sha256=skill_sha256,
         dataset=plan.dataset.dataset.name,
         task_sha256=plan.dataset.task_sha256(trial.task),
         limits=plan.limits,
+        given_sha256=given_sha256(trial.task, commit, skill_sha256, plan.limits) if commit else None,
+        prompt_sha256=prompt_sha256(trial.task),
+        commit=commit,
     )

@@ -17,6 +17,7 @@ from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_atomically, write_record
 from swetrials.trials.again import next_order
 from swetrials.trials.crew import Crew, Order
+from swetrials.trials.earlier import Earlier, known_sum
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.plan import Trial
@@ -51,17 +52,23 @@ async def run_trial(
     planned_at: datetime,
     observe: Observer,
     machines: Machines = HERE,
+    earlier: Earlier | None = None,
 ) -> Metrics:
     """Run one trial and return its record, which is on disk by then, unless the disk refuses it.
 
-    A record that says ``interrupted`` is written first, so that even a killed harness leaves one; the final
-    record replaces it in one step, after every other file of the trial is in place.
+    A record that says ``interrupted`` is written first, so that even a killed harness leaves one, with what was given;
+    the final record replaces it in one step, after every other file of the trial is in place. What earlier sessions
+    have left of the trial is in both.
     """
-    ledger = Ledger(crew, dataset, trial, planned_at, datetime.now(UTC))
+    ledger = Ledger(crew, dataset, trial, planned_at, datetime.now(UTC), earlier=earlier or Earlier())
+    repo = dataset.repo_address(trial.task)
     try:
+        observe(_progress(ledger, "checkout"))
+        require_room(crew.work_root, trial.folder.path)
+        ledger.commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
-        observe(Progress(trial, "checkout"))
-        await _attempts(ledger, observe, machines)
+        order = Order(trial, repo, ledger.commit, number=ledger.earlier.next_number, reason="first")
+        await _attempts(ledger, order, observe, machines)
     except (GitError, LaunchError, ProviderError, OSError) as error:
         ledger.failure = environment_failure(error)
     except anyio.get_cancelled_exc_class():
@@ -71,7 +78,14 @@ async def run_trial(
 
 
 def leave_out(
-    crew: Crew, dataset: LoadedDataset, trial: Trial, planned_at: datetime, observe: Observer, *, keep: bool
+    crew: Crew,
+    dataset: LoadedDataset,
+    trial: Trial,
+    planned_at: datetime,
+    observe: Observer,
+    *,
+    keep: bool,
+    earlier: Earlier | None = None,
 ) -> Metrics:
     """Return the record of a trial that was not begun, because the run's budget was spent.
 
@@ -82,9 +96,10 @@ def leave_out(
         planned_at: when it was planned.
         observe: called with its end.
         keep: leave what is on disk of it; without that, the record is written.
+        earlier: what earlier sessions have left of it.
     """
     now = datetime.now(UTC)
-    ledger = Ledger(crew, dataset, trial, planned_at, now)
+    ledger = Ledger(crew, dataset, trial, planned_at, now, earlier=earlier or Earlier())
     ledger.failure = Outcome.of(OutcomeKind.BUDGET_SPENT, f"not begun: {crew.budget.told}")
     if not keep:
         return _finish(ledger, observe)
@@ -93,20 +108,16 @@ def leave_out(
     return metrics
 
 
-async def _attempts(ledger: Ledger, observe: Observer, machines: Machines) -> None:
+async def _attempts(ledger: Ledger, order: Order, observe: Observer, machines: Machines) -> None:
     crew, trial = ledger.crew, ledger.trial
-    require_room(crew.work_root, trial.folder.path)
-    repo = ledger.dataset.repo_address(trial.task)
-    ledger.commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
-    order = Order(trial, repo, ledger.commit, number=1, reason="first")
 
     def watch(tally: Tally, cost_usd: float | None) -> None:
         state = f"retrying ({tally.pending_retry.reason})" if tally.pending_retry else _STATES[order.reason]
-        observe(Progress(trial, state, tally.turns, tally.usage.usage.total, cost_usd))
+        observe(_progress(ledger, state, tally.turns, tally.usage.usage.total, cost_usd))
 
     while True:
         if machines.waiting:
-            observe(Progress(trial, machines.waiting))
+            observe(_progress(ledger, machines.waiting))
         attempt = await machines.attempt(crew, order, ledger.attempts, watch)
         following = next_order(crew.config, order, ledger.attempts)
         if following is None or crew.budget.closed:
@@ -115,8 +126,24 @@ async def _attempts(ledger: Ledger, observe: Observer, machines: Machines) -> No
         if attempt.record.outcome.kind is OutcomeKind.RATE_LIMITED:
             crew.backoff.throttled()  # the meter, where there is one, has said so already
         if crew.backoff.seconds_left:
-            observe(Progress(trial, "waiting for the provider"))
+            observe(_progress(ledger, "waiting for the provider"))
         order = replace(following, queued_seconds=await crew.backoff.over())
+
+
+def _progress(
+    ledger: Ledger, state: str, turns: int = 0, tokens: int | None = None, cost_usd: float | None = None
+) -> Progress:
+    """Return how a trial is getting on: what the attempt under way has come to, and all of those before it."""
+    before = ledger.records
+    counts = [*(attempt.usage.headline.usage.total for attempt in before), tokens]
+    known = [count for count in counts if count is not None]
+    return Progress(
+        ledger.trial,
+        state,
+        turns + sum(attempt.num_turns or 0 for attempt in before),
+        sum(known) if known else None,
+        known_sum(*(attempt.cost.amount_usd for attempt in before), cost_usd),
+    )
 
 
 def environment_failure(error: Exception) -> Outcome:

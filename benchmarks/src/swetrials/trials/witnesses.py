@@ -11,7 +11,10 @@ from swetrials.records.usage import Usage, UsageBlock, UsageReport
 DISAGREEMENT = 0.02
 """Two complete witnesses of the same tokens that differ by more than this share are a finding."""
 
-Source = Literal["metered", "reported", "served", "none"]
+Source = Literal["metered", "reported", "served", "mixed", "none"]
+
+_BUCKETS = Usage().at_least().known
+# All that add to the total.
 
 
 def usage_block(
@@ -20,16 +23,20 @@ def usage_block(
     served: UsageReport | None,
     by_model: Mapping[str, Usage],
 ) -> UsageBlock:
-    """Set the witnesses side by side and choose the headline.
+    """Set the witnesses side by side and choose the headline. What is complete is derived, never asserted.
 
-    The meter comes first, since it saw the responses themselves: also those of subagents, and all that an agent
-    which was stopped did not live to tell. Where it could not read every response to its end, the agent's own total
-    counts; and where that is not complete either, the witness that saw most, as a lower bound.
+    - With a meter that saw calls the headline is complete where, and only where, the meter's report is. Its buckets
+      are the meter's, which saw the responses themselves: also those of subagents, and all that an agent which was
+      stopped did not live to tell. Only the server's own count, where it is nowhere below, says more.
+    - A bucket that the meter does not know and nothing on the wire bounds may have the agent's figure, unless that is
+      0: a 0 that nobody saw is unknown. Such a headline is never complete, and its source is ``mixed``.
+    - Without a meter it is the agent's own word, or the server's where the agent's is not complete: the one that knows
+      more buckets, then the one that saw more.
     """
     headline, source = _headline(reported, metered, served)
     return UsageBlock(
         headline=headline,
-        source=source,
+        source=source if headline.usage.total is not None else "none",
         reported=reported,
         metered=metered,
         served=served,
@@ -40,17 +47,59 @@ def usage_block(
 def _headline(
     reported: UsageReport, metered: UsageReport | None, served: UsageReport | None
 ) -> tuple[UsageReport, Source]:
-    if metered is not None and metered.completeness == "complete" and metered.usage.total is not None:
+    if metered is None or not metered.requests:
+        return _unmetered(reported, served)
+    if metered.completeness == "complete":
         return metered, "metered"
-    if reported.completeness == "complete":
+    if served is not None and served.usage.total is not None and _covers(served.usage, metered.usage):
+        return _as_bound(served), "served"
+    told = _told_alone(reported.usage, metered.usage)
+    if not told:
+        return metered, "metered"
+    # The bounds stay those of the wire: what one witness alone says bounds nothing.
+    filled = metered.usage.model_copy(update=told)
+    return metered.model_copy(update={"usage": filled, "completeness": "lower_bound"}), "mixed"
+
+
+def _unmetered(reported: UsageReport, served: UsageReport | None) -> tuple[UsageReport, Source]:
+    if reported.completeness == "complete" or served is None:
         return reported, "reported"
-    witnesses: list[tuple[Source, UsageReport]] = [("reported", reported)]
-    witnesses += [("metered", metered)] if metered is not None else []
-    witnesses += [("served", served)] if served is not None else []
-    source, fullest = max(witnesses, key=lambda witness: witness[1].usage.total or 0)
-    if fullest.usage.total is None:
-        return fullest, "none"
-    return fullest.model_copy(update={"completeness": "lower_bound"}), source
+    witnesses: list[tuple[Source, UsageReport]] = [("reported", reported), ("served", served)]
+    source, fullest = max(witnesses, key=lambda witness: (len(witness[1].usage.known), witness[1].usage.total or 0))
+    return _as_bound(fullest), source
+
+
+def _as_bound(report: UsageReport) -> UsageReport:
+    if report.completeness == "unknown":
+        return report
+    return report.model_copy(update={"completeness": "lower_bound"})
+
+
+def _covers(whole: Usage, part: Usage) -> bool:
+    """Whether one usage knows every bucket that another knows, and has no less in any."""
+    counts = [(getattr(whole, name), getattr(part, name)) for name in (*part.known, "input", "output")]
+    return all(more is not None and more >= least for more, least in counts if least is not None)
+
+
+def _told_alone(reported: Usage, metered: Usage) -> dict[str, int]:
+    """Return the buckets of which only the agent tells, and tells more than nothing."""
+    open_to_it = [name for name in _BUCKETS if getattr(metered, name) is None]
+    if metered.input_total is not None:
+        open_to_it = [name for name in open_to_it if name == "output"]
+    return {name: told for name in open_to_it if (told := getattr(reported, name))}
+
+
+def unconfirmed(block: UsageBlock) -> list[Finding]:
+    """Return a finding for figures of a headline that the agent alone tells, and the wire does not confirm."""
+    if block.source != "mixed" or block.metered is None or block.reported is None:
+        return []
+    told = _told_alone(block.reported.usage, block.metered.usage)
+    message = f"the wire does not confirm what the agent reports: {_list(told)}"
+    return [Finding(code="usage_unconfirmed", severity="warning", message=message)]
+
+
+def _list(told: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in told.items())
 
 
 def joined(blocks: Sequence[UsageBlock]) -> UsageBlock:
@@ -61,7 +110,7 @@ def joined(blocks: Sequence[UsageBlock]) -> UsageBlock:
     for block in blocks:
         for model, usage in block.by_model.items():
             by_model[model] = by_model.get(model, Usage()) + usage
-    headline = _sum([block.headline for block in blocks]) or UsageReport()
+    headline = UsageReport.sum(block.headline for block in blocks)
     sources = {block.source for block in blocks}
     return UsageBlock(
         headline=headline,
@@ -74,26 +123,33 @@ def joined(blocks: Sequence[UsageBlock]) -> UsageBlock:
 
 
 def _sum(reports: Sequence[UsageReport | None]) -> UsageReport | None:
-    total: UsageReport | None = None
-    for report in reports:
-        if report is None:
-            return None
-        total = report if total is None else total + report
-    return total
+    known = [report for report in reports if report is not None]
+    return UsageReport.sum(known) if len(known) == len(reports) else None
 
 
 def disagreements(block: UsageBlock) -> list[Finding]:
-    """Return a finding for each pair of complete witnesses that differ by more than :data:`DISAGREEMENT`."""
+    """Return a finding for each pair of witnesses that differ in a bucket by more than :data:`DISAGREEMENT`.
+
+    Compared is what both know of the same answers: a report with an answer that broke off says less than there was,
+    and disagrees with nobody.
+    """
     known = {"the agent reports": block.reported, "the meter saw": block.metered, "the server counted": block.served}
-    complete = {name: r.usage.total for name, r in known.items() if r is not None and r.completeness == "complete"}
-    totals = [(name, total) for name, total in complete.items() if total is not None]
+    witnesses = [(name, report.usage) for name, report in known.items() if report is not None and _is_whole(report)]
     findings = []
-    for index, (first, one) in enumerate(totals):
-        for second, other in totals[index + 1 :]:
-            if _differ(one, other):
-                message = f"{first} {one:,} tokens, {second} {other:,}"
+    for index, (first, one) in enumerate(witnesses):
+        for second, other in witnesses[index + 1 :]:
+            both = [name for name in one.known if name in other.known]
+            differ = [name for name in both if _differ(getattr(one, name), getattr(other, name))]
+            if differ:
+                ours, theirs = ({name: getattr(usage, name) for name in differ} for usage in (one, other))
+                message = f"{first} {_list(ours)} tokens, {second} {_list(theirs)}"
                 findings.append(Finding(code="usage_disagrees", severity="warning", message=message))
     return findings
+
+
+def _is_whole(report: UsageReport) -> bool:
+    """Whether every answer behind a report came to its end, be it that some did not tell all."""
+    return report.completeness == "complete" or report.at_most is not None
 
 
 def counter_disagreements(headline: UsageReport, counters: VllmPrometheus) -> list[Finding]:

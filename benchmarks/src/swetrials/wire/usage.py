@@ -6,9 +6,13 @@ from typing import Protocol
 
 import orjson
 
+from swetrials.records.requests import PriceTerms
 from swetrials.records.usage import Usage
 
 JsonObject = Mapping[str, object]
+
+MOST_TOKENS = 1_000_000_000_000
+"""More than any answer has: a greater number is no count."""
 
 
 @dataclass
@@ -16,7 +20,7 @@ class Told:
     """What a response has told so far.
 
     ``usage`` is what had been reported by then, so a lower bound until ``final``: the response has come to the
-    end that its dialect gives it.
+    end that its dialect gives it. ``doubts`` are the checks that its counts do not pass.
     """
 
     model: str | None = None
@@ -24,6 +28,8 @@ class Told:
     usage: Usage | None = None
     final: bool = False
     error: str = ""
+    terms: PriceTerms | None = None
+    doubts: tuple[str, ...] = ()
 
 
 class Interpreter(Protocol):
@@ -38,6 +44,9 @@ class Interpreter(Protocol):
 
     def whole(self, body: JsonObject) -> None:
         """Take in the body of a response that is not streamed."""
+
+    def finish(self) -> None:
+        """Take in that the response came to its end."""
 
 
 def parse(data: bytes | bytearray | str) -> JsonObject:
@@ -54,8 +63,20 @@ def mapping(value: object) -> JsonObject:
 
 
 def count(value: object) -> int | None:
-    """Return ``value`` when it is a number of tokens, else ``None``: not told."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """Return ``value`` when it is a number of tokens, else ``None``: not told.
+
+    Some servers write a count as a float; one with a fraction, and one beyond every answer, is no count.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def amount(value: object) -> float | None:
+    """Return ``value`` when it is an amount, else ``None``."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
+        return None
+    return float(value)
 
 
 def text(value: object) -> str | None:

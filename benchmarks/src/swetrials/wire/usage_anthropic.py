@@ -1,15 +1,18 @@
 """Usage in Anthropic Messages: input, cache reads and cache writes stand beside each other, so nothing is subtracted.
 
-``message_start`` carries the prompt's counts and a first output token; the counts of each ``message_delta`` are
-cumulative and replace them. ``output_tokens_details.thinking_tokens`` is a part of ``output_tokens``. Source: the
-public API reference, and what Claude Code 2.1 reads.
+``message_start`` carries the prompt's counts and a placeholder for the output, which no answer comes to; the counts
+of each ``message_delta`` are cumulative and replace them. The dialect has all buckets: what is not told is unknown.
+Source: the public API reference, and what Claude Code 2.1 reads.
 """
 
 from swetrials.records.usage import Usage
-from swetrials.wire.usage import JsonObject, Told, count, error_message, mapping, text
+from swetrials.wire.usage import JsonObject, Told, error_message, mapping, text
+from swetrials.wire.usage_spellings import ANTHROPIC, Vocabulary
+from swetrials.wire.usage_terms import anthropic_terms, joined
 
 _INPUT = ("fresh_input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h")
 _OUTPUT = ("output", "reasoning")
+_VOCABULARY = Vocabulary(ANTHROPIC)
 
 
 class AnthropicMessages:
@@ -19,17 +22,21 @@ class AnthropicMessages:
 
     def __init__(self) -> None:
         self.told = Told()
+        self._counts: dict[str, int] = {}
+        self._placeholder: int | None = None
 
     def event(self, event: JsonObject) -> None:
         """Take in one event of a streamed response."""
         match event.get("type"):
             case "message_start":
                 self._message(mapping(event.get("message")))
+                self._placeholder = self._counts.get("output")
             case "message_delta":
                 self._stop(mapping(event.get("delta")))
                 self._usage(mapping(event.get("usage")))
             case "message_stop":
                 self.told.final = True
+                self.finish()
             case "error":
                 self.told.error = error_message(event) or "an error event"
 
@@ -41,6 +48,11 @@ class AnthropicMessages:
         else:
             self.told.error = error_message(body)
 
+    def finish(self) -> None:
+        """Take in that the answer came to its end: a placeholder that nothing replaced is no count of it."""
+        if self.told.final and self._placeholder is not None and self.told.usage is not None:
+            self.told.usage = self.told.usage.model_copy(update={"output": None, "reasoning": None})
+
     def _message(self, message: JsonObject) -> None:
         self.told.model = text(message.get("model")) or self.told.model
         self._stop(message)
@@ -50,35 +62,44 @@ class AnthropicMessages:
         self.told.stop_reason = text(holder.get("stop_reason")) or self.told.stop_reason
 
     def _usage(self, reported: JsonObject) -> None:
-        if reported:
-            self.told.usage = _joined(self.told.usage or Usage(), _disjoint(reported))
+        """Take in a report: what it tells replaces what was told before.
+
+        One that is all zero tells nothing: some gateways fill ``message_delta`` so, and no prompt is empty. The same
+        holds for the prompt's counts alone.
+        """
+        if not reported:
+            return
+        self.told.terms = joined(self.told.terms, anthropic_terms(reported))
+        counts, _ = _VOCABULARY.counts(reported)
+        if not any(counts.values()):
+            return
+        tells_input = any(counts.get(name) for name in _INPUT)
+        for name in (*_INPUT, *_OUTPUT) if tells_input else _OUTPUT:
+            if name in counts:
+                self._counts[name] = counts[name]
+        if "output" in counts:
+            self._placeholder = None
+        self._conclude(reported)
+
+    def _conclude(self, reported: JsonObject) -> None:
+        counts, doubts = dict(self._counts), []
+        parts = [counts[name] for name in ("cache_write_5m", "cache_write_1h") if name in counts]
+        write = counts.setdefault("cache_write", sum(parts)) if parts else 0
+        if sum(parts) > write or (len(parts) > 1 and sum(parts) != write):
+            doubts.append("the parts of cache_creation are not cache_creation_input_tokens")
+        if counts.get("reasoning", 0) > counts.get("output", counts.get("reasoning", 0)) and not self._placeholder:
+            doubts.append("thinking_tokens are more than output_tokens")
+            del counts["reasoning"]
+        if _has_more_calls(reported.get("iterations")):
+            doubts.append("usage.iterations has calls that the totals leave out")
+        self.told.usage = Usage(**counts)
+        self.told.doubts = tuple(dict.fromkeys((*self.told.doubts, *doubts)))
 
 
-def _disjoint(reported: JsonObject) -> Usage:
-    written = mapping(reported.get("cache_creation"))
-    written_5m = count(written.get("ephemeral_5m_input_tokens"))
-    written_1h = count(written.get("ephemeral_1h_input_tokens"))
-    parts = [part for part in (written_5m, written_1h) if part is not None]
-    total = count(reported.get("cache_creation_input_tokens"))
-    return Usage(
-        fresh_input=count(reported.get("input_tokens")),
-        cache_read=count(reported.get("cache_read_input_tokens")),
-        cache_write=sum(parts) if total is None and parts else total,
-        cache_write_5m=written_5m,
-        cache_write_1h=written_1h,
-        output=count(reported.get("output_tokens")),
-        reasoning=count(mapping(reported.get("output_tokens_details")).get("thinking_tokens")),
-    )
+def _has_more_calls(iterations: object) -> bool:
+    """Whether there are calls beside the answer, as for a compaction: they are billed, and in no total.
 
-
-def _joined(earlier: Usage, later: Usage) -> Usage:
-    """Return cumulative counts after a later report: what it tells replaces what was told before.
-
-    Some gateways fill the prompt's counts of ``message_delta`` with zeros. No prompt is empty, so an input side
-    that is all zero tells nothing.
+    Source: platform.claude.com/docs/en/build-with-claude/compaction.
     """
-    tells_input = any(getattr(later, name) for name in _INPUT)
-    knows_input = any(getattr(earlier, name) for name in _INPUT)
-    names = _OUTPUT if knows_input and not tells_input else (*_INPUT, *_OUTPUT)
-    told = {name: value for name in names if (value := getattr(later, name)) is not None}
-    return earlier.model_copy(update=told)
+    kinds = [mapping(each).get("type") for each in (iterations if isinstance(iterations, list) else [])]
+    return any(kind not in ("message", None) for kind in kinds)

@@ -1,8 +1,9 @@
 """Usage on Bedrock: Anthropic's own events inside AWS's frames, or the events of Converse.
 
 ``invoke-with-response-stream`` wraps each Anthropic event as ``{"bytes": <base64>}`` in a frame named ``chunk``.
-Converse counts cache reads and writes beside ``inputTokens``; it never names the model. Source: the service
-model of the Bedrock runtime in botocore 1.44.
+Converse counts cache reads and writes beside ``inputTokens``; it never names the model. It has all buckets; a model
+that caches nothing may leave them out, and then they are unknown. Source: the service model of the Bedrock runtime in
+botocore 1.44.
 """
 
 from base64 import b64decode
@@ -10,6 +11,11 @@ from base64 import b64decode
 from swetrials.records.usage import Usage
 from swetrials.wire.eventstream import Frame
 from swetrials.wire.usage import JsonObject, Told, count, error_message, mapping, parse, text
+from swetrials.wire.usage_spellings import CONVERSE, Vocabulary
+from swetrials.wire.usage_terms import converse_terms, joined
+
+_VOCABULARY = Vocabulary(CONVERSE)
+_LIFETIMES = ("5m", "1h")
 
 
 def event_of(frame: Frame) -> JsonObject:
@@ -42,28 +48,40 @@ class Converse:
         if stop := mapping(event.get("messageStop")):
             self.told.stop_reason = text(stop.get("stopReason"))
         if metadata := mapping(event.get("metadata")):
-            self._usage(mapping(metadata.get("usage")))
+            self._usage(metadata)
             self.told.final = True
 
     def whole(self, body: JsonObject) -> None:
         """Take in a response that is not streamed."""
         self.told.stop_reason = text(body.get("stopReason"))
         self.told.final = self.told.stop_reason is not None
-        self._usage(mapping(body.get("usage")))
+        self._usage(body)
 
-    def _usage(self, reported: JsonObject) -> None:
-        if not reported:
+    def finish(self) -> None:
+        """Take in that the response came to its end."""
+
+    def _usage(self, holder: JsonObject) -> None:
+        self.told.terms = joined(self.told.terms, converse_terms(holder))
+        counts, _ = _VOCABULARY.counts(mapping(holder.get("usage")))
+        if not any(counts.values()):
             return
-        details = reported.get("cacheDetails")
-        written = {
-            text(mapping(detail).get("ttl")): count(mapping(detail).get("inputTokens"))
-            for detail in (details if isinstance(details, list) else [])
-        }
-        self.told.usage = Usage(
-            fresh_input=count(reported.get("inputTokens")),
-            cache_read=count(reported.get("cacheReadInputTokens")),
-            cache_write=count(reported.get("cacheWriteInputTokens")),
-            cache_write_5m=written.get("5m"),
-            cache_write_1h=written.get("1h"),
-            output=count(reported.get("outputTokens")),
-        )
+        doubts = []
+        total = counts.pop("total", None)
+        inside = counts.get("fresh_input", 0) + counts.get("output", 0)
+        beside = inside + counts.get("cache_read", 0) + counts.get("cache_write", 0)
+        if total not in (None, inside, beside):
+            doubts.append("the counts do not make totalTokens")
+        written = self._written(mapping(holder.get("usage")).get("cacheDetails"))
+        if written and counts.setdefault("cache_write", sum(written.values())) != sum(written.values()):
+            doubts.append("the parts of cacheDetails are not cacheWriteInputTokens")
+        self.told.usage = Usage(**counts, **written)
+        self.told.doubts = tuple(doubts)
+
+    @staticmethod
+    def _written(details: object) -> dict[str, int]:
+        written: dict[str, int] = {}
+        for detail in details if isinstance(details, list) else []:
+            lifetime, tokens = text(mapping(detail).get("ttl")), count(mapping(detail).get("inputTokens"))
+            if lifetime in _LIFETIMES and tokens is not None:
+                written[f"cache_write_{lifetime}"] = written.get(f"cache_write_{lifetime}", 0) + tokens
+        return written

@@ -107,6 +107,7 @@ class SseReader:
     def finish(self) -> None:
         """Take in that the body came to its end. Some servers leave the last event out after the stop reason."""
         self.told.final = self.told.final or self.told.stop_reason is not None
+        self._interpreter.finish()
 
 
 class FrameReader:
@@ -135,6 +136,7 @@ class FrameReader:
 
     def finish(self) -> None:
         """Take in that the body came to its end."""
+        self._interpreter.finish()
 
 
 class WholeReader:

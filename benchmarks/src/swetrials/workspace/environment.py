@@ -104,21 +104,47 @@ def toolchain_roots(base: Mapping[str, str]) -> dict[str, str]:
     roots = {name: base[name] for name in TOOLCHAIN_ROOTS if base.get(name)}
     home = base.get("HOME")
     for name, default in TOOLCHAIN_ROOTS.items():
-        if home and default and name not in roots and Path(home, default).is_dir():
+        if home and default and name not in roots and is_open_folder(Path(home, default)):
             roots[name] = str(Path(home, default))
     return roots
 
 
 def search_path(path: str) -> str:
-    """Return a PATH without this program's own virtual environment and without relative folders.
+    """Return a PATH without this program's own virtual environment, relative folders, and those that are closed to us.
 
-    A ``python`` or ``pytest`` that an attempt starts is then the machine's, not the one that runs this program.
+    A ``python`` or ``pytest`` that an attempt starts is then the machine's, not the one that runs this program. A
+    closed folder (root's home, in many images) holds nothing for us, and whoever looks for a missing program would be
+    told "permission denied" for "not found".
     """
     folders = [Path(name) for name in path.split(os.pathsep) if name]
     own = Path(sys.prefix) if sys.prefix != sys.base_prefix else None
     return os.pathsep.join(
-        str(folder) for folder in folders if folder.is_absolute() and not (own and folder.is_relative_to(own))
+        str(folder)
+        for folder in folders
+        if folder.is_absolute() and not (own and folder.is_relative_to(own)) and not _is_closed(folder)
     )
+
+
+def is_open_folder(path: Path) -> bool:
+    """Whether there is such a folder, and we may look into it and at what is in it.
+
+    The way to ask about any folder that is named by the invoker's environment: :meth:`pathlib.Path.is_dir` raises
+    ``PermissionError`` where a folder above is closed.
+    """
+    try:
+        return path.is_dir() and os.access(path, os.R_OK | os.X_OK)
+    except OSError:
+        return False
+
+
+def _is_closed(folder: Path) -> bool:
+    try:
+        folder.stat()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return not os.access(folder, os.X_OK)
 
 
 def _passes(name: str, value: str) -> bool:

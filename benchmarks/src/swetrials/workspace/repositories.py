@@ -53,6 +53,8 @@ class Repositories:
         """Use the cache below ``root``, which is made when it is first needed."""
         self._root = root.absolute()
         self._resolved: dict[tuple[str, str], str] = {}
+        self._looked_up: set[str] = set()
+        self._out_of_reach: dict[str, str] = {}
 
     @classmethod
     def below(cls, work_root: Path) -> Self:
@@ -62,8 +64,10 @@ class Repositories:
     def resolve(self, repo: str, ref: str) -> str:
         """Return the full id of the commit that a tag, a branch or a commit id stands for.
 
-        A full commit id or a tag that the mirror has needs no network. A branch may move: it is looked up once
-        in the life of this object, so that all trials of a run see the same commit and a later run the newer one.
+        A full commit id that the mirror has needs no network. A branch may move, and so may a tag: each repository is
+        looked up once in the life of this object, so that all trials of a run see the same commit and a later run
+        the newer one. A tag that the mirror has is good enough where the repository is out of reach
+        (:meth:`out_of_reach`).
 
         Args:
             repo: a URL, ``user@host:path``, or the path of a repository or a git bundle.
@@ -79,8 +83,27 @@ class Repositories:
             return known
         with self._locked(address) as mirror:
             if (address, ref) not in self._resolved:
-                self._resolved[address, ref] = _lasting(mirror, ref) or _fetched(mirror, address, ref)
+                self._resolved[address, ref] = self._looked_up_in(mirror, address, ref)
         return self._resolved[address, ref]
+
+    def out_of_reach(self, repo: str) -> str:
+        """Return why a repository's tags are those of an earlier look at it; empty where they are not."""
+        return self._out_of_reach.get(_address(repo), "")
+
+    def _looked_up_in(self, mirror: Path, address: str, ref: str) -> str:
+        if _FULL_SHA.fullmatch(ref) and (known := _commit(mirror, [ref])):
+            return known
+        _clear_wreckage(mirror)
+        try:
+            if address not in self._looked_up:
+                _fetch(mirror, address, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], "the address")
+                self._looked_up.add(address)
+        except GitError as error:
+            if (tagged := _commit(mirror, [f"refs/tags/{ref}"])) is None:
+                raise
+            self._out_of_reach[address] = str(error)
+            return tagged
+        return _named(mirror, address, ref)
 
     def check_out(self, repo: str, commit: str, into: Path) -> None:
         """Make a checkout that holds the commit alone, on a branch called ``main``.
@@ -187,14 +210,8 @@ def _checked_ref(ref: str) -> None:
         raise GitError(f"cannot use the ref: {error}") from None
 
 
-def _lasting(mirror: Path, ref: str) -> str | None:
-    """Return the commit of a ref that does not move, when the mirror has it."""
-    return _commit(mirror, [ref] if _FULL_SHA.fullmatch(ref) else [f"refs/tags/{ref}"])
-
-
-def _fetched(mirror: Path, address: str, ref: str) -> str:
-    _clear_wreckage(mirror)
-    _fetch(mirror, address, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"], "the address")
+def _named(mirror: Path, address: str, ref: str) -> str:
+    """Return the commit of a ref; the mirror's branches and tags have just been fetched."""
     names = [f"refs/tags/{ref}", f"refs/heads/{ref}"]
     if _SHA.fullmatch(ref):
         names.insert(0 if _FULL_SHA.fullmatch(ref) else 2, ref)

@@ -3,47 +3,133 @@
 import functools
 import os
 import shutil
+import stat
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-_PROOF_SECONDS = 20.0
-_UNPRIVILEGED_ID = 1000
+from swetrials.workspace.environment import search_path
 
-# Sockets through which a program inside could have one outside work for it; a read-only mount does not stop it from
-# connecting to them.
-_DOORS = tuple(
-    Path(name)
-    for name in ("/run/containerd", "/run/dbus", "/run/docker.sock", "/run/podman", "/run/snapd.socket", "/run/user")
-)
+_PROOF_SECONDS = 20.0
+_NOBODY = 65534
+"""The user and group who own nothing, by the number that they have on every Linux (``nobody``)."""
+
+_START = str(Path(__file__).with_name("sandbox_start.py"))
+
+_RUN = tuple(Path(name) for name in ("/run", "/var/run"))
+"""Where the sockets of the machine's services lie, through which a program inside could have one outside work for it;
+a read-only mount does not stop it from connecting to them."""
+
+_REACHED = 'for place do [ -x "$place" ] || { echo "$place"; exit 1; }; done'
+
+
+@dataclass(frozen=True)
+class Bubblewrap:
+    """The program, and as whom it runs a command.
+
+    Attributes:
+        path: where ``bwrap`` is.
+        setpriv: where ``setpriv`` is, by which root is given up inside; ``None`` where it is not.
+        as_root: why a command keeps the rights of root although it is called by another number inside; empty when
+            it has none.
+    """
+
+    path: Path
+    setpriv: Path | None = None
+    as_root: str = ""
 
 
 @functools.cache
-def bubblewrap() -> Path | None:
-    """Return the path of ``bwrap`` when it is installed and a command really runs in it, else ``None``.
+def probe() -> tuple[Bubblewrap | None, str]:
+    """Return bubblewrap when it is installed and a command really runs in it, and else why there is none.
 
-    Being installed proves little: containers and kernels often forbid the namespaces it needs.
+    Being installed proves little: containers and kernels often forbid the namespaces it needs. What it runs for a
+    proof is itself, by its full path, so that a search path which leads to a covered folder proves nothing wrong.
     """
     found = shutil.which("bwrap")
     if found is None:
-        return None
-    bwrap = Path(found).resolve()
-    argv = confined(["true"], bwrap=bwrap, writable=[], hidden=[], readable=[])
+        return None, "bubblewrap is not installed"
+    plain = Bubblewrap(Path(found).resolve())
+    if os.geteuid() != 0:
+        said = _tried(plain)
+        return (None, f"bubblewrap does not work here: {said}") if said else (plain, "")
+    setpriv = shutil.which("setpriv")
+    dropping = replace(plain, setpriv=Path(setpriv).resolve()) if setpriv else plain
+    said = _tried(dropping) if setpriv else "setpriv is not installed"
+    if not said:
+        return dropping, ""
+    renamed = replace(plain, as_root=said)
+    said = _tried(renamed)
+    return (None, f"bubblewrap does not work here: {said}") if said else (renamed, "")
+
+
+@functools.cache
+def bubblewrap() -> Bubblewrap | None:
+    """Return what :func:`probe` has found, fit for use where nothing is covered and the search path is what it is."""
+    found, _ = probe()
+    named = search_path(os.environ.get("PATH", os.defpath)).split(os.pathsep)
+    return given_up(found, [], [path for path in map(Path, named) if path.is_dir()]) if found else None
+
+
+def given_up(bwrap: Bubblewrap, hidden: Sequence[Path], shown: Sequence[Path]) -> Bubblewrap:
+    """Return how root can be given up where certain folders are covered and others shown.
+
+    Whoever has given it up needs a way to each of them that is open to everybody, and leave to look at what is shown.
+    Where the modes of the folders do not give that, the command keeps root's rights, and ``as_root`` says why.
+
+    Args:
+        bwrap: from :func:`probe`.
+        hidden: what is covered.
+        shown: what has to be reached: what is shown again below it, or lies open anyway.
+    """
+    if bwrap.setpriv is None:
+        return bwrap
+    places = [str(path.resolve()) for path in (*hidden, *shown) if path.is_dir()]
+    words = ("/bin/sh", "-c", _REACHED, "sh", *places)
+    said = _outcome(confined(words, bwrap=bwrap, writable=[], hidden=hidden, readable=shown))
+    return Bubblewrap(bwrap.path, as_root=f"only root can reach {said}") if said else bwrap
+
+
+def _tried(bwrap: Bubblewrap) -> str:
+    """Return what bubblewrap says when it runs nothing here; empty when it does."""
+    words = [str(bwrap.path), "--version"]
+    return _outcome(confined(words, bwrap=bwrap, writable=[], hidden=[], readable=[bwrap.path]))
+
+
+def _outcome(words: Sequence[str]) -> str:
     try:
-        subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROOF_SECONDS, check=True, cwd="/")
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return bwrap
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROOF_SECONDS, cwd="/", check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("bwrap: ") if lines else f"exit code {done.returncode}"
 
 
 def confined(
-    argv: Sequence[str], *, bwrap: Path, writable: Sequence[Path], hidden: Sequence[Path], readable: Sequence[Path]
+    argv: Sequence[str],
+    *,
+    bwrap: Bubblewrap,
+    writable: Sequence[Path],
+    hidden: Sequence[Path],
+    readable: Sequence[Path],
 ) -> tuple[str, ...]:
     """Return the words that run a command in a sandbox.
 
-    Inside, the machine's files are read-only, ``/tmp``, ``/var/tmp`` and ``/dev/shm`` are empty and private, other
-    processes cannot be seen, and nobody is root. The network is shared, since the model's endpoint is reached over
-    loopback. When the outer process dies, everything inside is killed.
+    Inside, the machine's files are read-only, ``/tmp``, ``/var/tmp``, ``/dev/shm`` and ``/run`` are empty and private,
+    other processes cannot be seen, the host's name is not told, and the session's keyring is empty. The network is
+    shared, since the model's endpoint is reached over loopback. When the outer process dies, everything inside is
+    killed.
+
+    Nobody is root inside. Where the harness is, bubblewrap sets the sandbox up as root, and ``setpriv`` then gives
+    root up for good: the command runs as ``nobody``, to whom the writable folders are given just before. Where that
+    cannot be (:attr:`Bubblewrap.as_root`), a namespace of users gives root another number and leaves it its rights on
+    the machine's files: only what is covered or read-only is kept from it.
 
     There is no session of its own: the caller starts the command in a new one, which leaves no terminal to type into,
     and process-group signals still reach everything inside.
@@ -53,7 +139,8 @@ def confined(
         bwrap: from :func:`bubblewrap`.
         writable: existing files and folders to read and write, wherever they lie.
         hidden: files and folders to cover by nothing; those that do not exist are passed over.
-        readable: existing files and folders to show again, read-only, that lie below hidden ones.
+        readable: existing files and folders to show again, read-only, that lie below hidden ones. Where one is named
+            by a path through a link in ``/run``, it is there by that name too.
 
     Raises:
         ValueError: a hidden path is ``/``, or lies in a readable or writable one and would be uncovered again.
@@ -61,44 +148,99 @@ def confined(
     shown = [path.resolve() for path in (*readable, *writable)]
     covered = sorted({path.resolve() for path in hidden})
     _refuse_uncovering(covered, shown)
+    user = str(_NOBODY) if bwrap.setpriv else "-"
     return (
-        str(bwrap),
-        "--unshare-user",
-        "--unshare-pid",
-        "--unshare-ipc",
-        "--unshare-uts",
+        *(sys.executable, "-I", "-S", _START, user, *(str(path.resolve()) for path in writable), "--"),
+        str(bwrap.path),
+        *_namespaces(bwrap),
         "--die-with-parent",
-        *_identity(),
         *("--ro-bind", "/", "/"),
         *("--dev", "/dev"),
         *("--proc", "/proc"),
-        *("--tmpfs", "/tmp"),
-        *("--tmpfs", "/var/tmp"),
-        *_covers((*_DOORS, *covered)),
+        *_sealed_settings(),
+        *_emptied(),
+        *_covers(covered),
+        *(_ways(shown) if bwrap.setpriv else ()),
         *_binds("--ro-bind", readable),
         *_binds("--bind", writable),
         "--",
+        *(_giving_root_up(bwrap.setpriv) if bwrap.setpriv else ()),
         *argv,
     )
 
 
-def _identity() -> Iterator[str]:
-    # Agents refuse to work without asking when they are root.
+def _namespaces(bwrap: Bubblewrap) -> Iterator[str]:
+    yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "trial")
+    if bwrap.setpriv is None:
+        yield "--unshare-user"
+        # Agents refuse to work without asking when they are root.
+        if os.geteuid() == 0:
+            yield from ("--uid", str(_NOBODY), "--gid", str(_NOBODY))
+
+
+def _giving_root_up(setpriv: Path) -> Iterator[str]:
+    yield from (str(setpriv), "--reuid", str(_NOBODY), "--regid", str(_NOBODY), "--clear-groups", "--no-new-privs")
+    yield from ("--inh-caps=-all", "--bounding-set=-all", "--")
+
+
+def _sealed_settings() -> Iterator[str]:
+    # To others than root the kernel's settings are read-only by their modes, and a mount on /proc would keep a
+    # sandbox of the agent's own, made inside this one, from having a /proc.
     if os.geteuid() == 0:
-        yield from ("--uid", str(_UNPRIVILEGED_ID), "--gid", str(_UNPRIVILEGED_ID))
+        yield from ("--ro-bind", "/proc/sys", "/proc/sys")
+
+
+def _emptied() -> Iterator[str]:
+    for name in ("/tmp", "/var/tmp", "/dev/shm"):
+        yield from ("--perms", "1777", "--tmpfs", name)
+    for folder in dict.fromkeys(path.resolve() for path in _RUN):
+        if folder.is_dir():
+            yield from ("--tmpfs", str(folder))
+    for named, real in sorted(_settings_in_run().items()):
+        yield from ("--ro-bind", str(real), str(named))
+
+
+@functools.cache
+def _settings_in_run() -> dict[Path, Path]:
+    """Return the files below ``/run`` that ``/etc`` has links to, as it does for ``resolv.conf``, and what they are."""
+    links = (path for path in Path("/etc").iterdir() if path.is_symlink())
+    named = (Path(os.path.normpath(Path("/etc", link.readlink()))) for link in links)
+    found = {path: path.resolve() for path in named if any(path.is_relative_to(run) for run in _RUN)}
+    return {path: real for path, real in found.items() if _is_open_file(real)}
+
+
+def _is_open_file(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) and bool(mode & stat.S_IROTH)
 
 
 def _covers(paths: Iterable[Path]) -> Iterator[str]:
     for path in paths:
-        if path.is_dir():
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            continue  # what is not there, or closed to us, is so inside as well
+        if stat.S_ISDIR(mode):
             yield from ("--tmpfs", str(path))
-        elif path.exists():
+        else:
             yield from ("--ro-bind", os.devnull, str(path))
+
+
+def _ways(shown: Iterable[Path]) -> Iterator[str]:
+    """Make the folders that lead to what is shown, which bubblewrap itself would make for root alone."""
+    for folder in sorted({parent for path in shown for parent in path.parents} - {Path("/")}):
+        yield from ("--perms", "0755", "--dir", str(folder))
 
 
 def _binds(how: str, paths: Iterable[Path]) -> Iterator[str]:
     for path in paths:
-        yield from (how, str(path.resolve()), str(path.resolve()))
+        real = path.resolve()
+        yield from (how, str(real), str(real))
+        if path != real and any(path.is_relative_to(run) for run in _RUN):
+            yield from (how, str(real), str(path))
 
 
 def _refuse_uncovering(hidden: Iterable[Path], shown: Sequence[Path]) -> None:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swetrials.records.requests import RequestRecord, RequestsBlock
+from swetrials.records.requests import PriceTerms, RequestRecord, RequestsBlock
 from swetrials.records.usage import Usage, UsageReport
 from swetrials.wire.meter import requests_block
 
+TOLD = Usage(fresh_input=1, cache_read=0, cache_write=0, output=2)
 counts = st.none() | st.integers(0, 10_000)
 usages = st.none() | st.builds(Usage, fresh_input=counts, cache_read=counts, cache_write=counts, output=counts)
 times = st.floats(0, 100)
@@ -43,7 +44,7 @@ def call(start: float, end: float, **changes: Any) -> RequestRecord:  # noqa: AN
         "ended_seconds": end,
         "status": 200,
         "complete": True,
-        "usage": Usage(fresh_input=1, output=2),
+        "usage": TOLD,
         "request_bytes": 5,
     }
     return RequestRecord.model_validate(whole | changes)
@@ -83,11 +84,14 @@ def test_waiting_is_not_counted_while_another_request_is_under_way() -> None:
 def test_no_figure_is_complete_while_a_call_is_not(records: list[RequestRecord]) -> None:
     block = requests_block(records)
     calls = [record for record in records if record.dialect is not None and not record.refused]
-    total = Usage.sum(record.usage for record in calls if record.usage is not None)
+    paid = [call for call in calls if (call.request_bytes if call.status is None else call.status < 400)]
     if block.usage.completeness == "complete":
-        assert all(record.complete or record.status != 200 for record in calls)
-    if any(record.usage is not None for record in calls):
-        assert block.usage.usage == total
+        assert all(call.complete and call.usage is not None and call.usage.is_whole for call in paid)
+    if paid:
+        assert block.usage.usage == Usage.sum(call.usage for call in paid if call.usage is not None)
+    assert UsageReport.sum(part.usage for part in block.parts) == block.usage.model_copy(
+        update={} if paid else {"usage": Usage(), "completeness": "unknown"}
+    ).model_copy(update={"requests": len(paid) or None})
     assert block.usage.requests == (len(calls) or None)
 
 
@@ -99,13 +103,22 @@ def test_without_a_call_nothing_is_known() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"complete": False}, {"usage": None}, {"status": None, "usage": None, "complete": False}],
-    ids=["cut", "not told", "sent and never answered"],
+    [
+        {"complete": False},
+        {"usage": None},
+        {"usage": TOLD.model_copy(update={"output": None})},
+        {"usage_doubts": ("no sum",)},
+        {"status": None, "usage": None, "complete": False},
+    ],
+    ids=["cut", "not told", "output not told", "doubtful", "sent and never answered"],
 )
 def test_a_call_that_may_have_cost_more_makes_a_lower_bound(changes: dict[str, Any]) -> None:
     report = requests_block([call(0, 1), call(1, 2, **changes)]).usage
     assert report.completeness == "lower_bound"
     assert (report.usage.output or 0) >= 2
+    alone = requests_block([call(1, 2, **changes)]).usage
+    assert alone.completeness in ("lower_bound", "unknown")
+    assert alone.usage.total is None or alone.usage.total > 0
 
 
 @pytest.mark.parametrize(
@@ -115,9 +128,7 @@ def test_a_call_that_may_have_cost_more_makes_a_lower_bound(changes: dict[str, A
 )
 def test_a_call_that_failed_costs_nothing(changes: dict[str, Any]) -> None:
     failure = call(1, 2, usage=None, **changes)
-    assert requests_block([call(0, 1), failure]).usage == UsageReport(
-        usage=Usage(fresh_input=1, output=2), completeness="complete", requests=2
-    )
+    assert requests_block([call(0, 1), failure]).usage == UsageReport(usage=TOLD, completeness="complete", requests=2)
     alone = requests_block([failure]).usage
     assert (alone.usage.total, alone.completeness) == (0, "complete")
 
@@ -125,6 +136,43 @@ def test_a_call_that_failed_costs_nothing(changes: dict[str, Any]) -> None:
 def test_probes_are_billed_and_are_no_turns() -> None:
     block = requests_block([call(0, 1, probe=True), call(1, 2)])
     assert (block.turns, block.probes, block.usage.usage.output) == (1, 1, 4)
+
+
+def test_a_wait_that_lasts_until_the_end_of_the_attempt_counts() -> None:
+    calls = [call(0, 1), call(1, 2, status=429, usage=None)]
+    assert requests_block(calls).waiting_seconds == 0
+    assert requests_block(calls, ended_seconds=42).waiting_seconds == 40
+    assert requests_block([call(0, 1)], ended_seconds=42).waiting_seconds == 0
+
+
+def test_the_usage_is_told_by_what_has_one_price() -> None:
+    searched = PriceTerms(service_tier="standard", server_tools={"web_search_requests": 2})
+    again = PriceTerms(service_tier="standard", server_tools={"web_search_requests": 3, "web_fetch_requests": 1})
+    fast = PriceTerms(service_tier="standard", speed="fast")
+    stated = PriceTerms(reported_usd=0.25)
+    calls = [
+        call(0, 1, model_served="a", price_terms=searched),
+        call(1, 2, model_served="a", price_terms=again),
+        call(2, 3, model_served="a", price_terms=fast),
+        call(3, 4, model_served=None, model_asked="b", price_terms=stated),
+        call(4, 5, model_served=None, model_asked="b", price_terms=stated),
+        call(5, 6, model_served=None, model_asked="b"),
+        call(6, 7, status=500, usage=None, model_asked="b"),
+    ]
+    parts = requests_block(calls).parts
+    assert [(part.model, part.calls, part.usage.usage.output) for part in parts] == [
+        ("a", 2, 4),
+        ("a", 1, 2),
+        ("b", 2, 4),
+        ("b", 1, 2),
+    ]
+    assert parts[0].terms.server_tools == {"web_search_requests": 5, "web_fetch_requests": 1}
+    assert (parts[1].terms.speed, parts[2].terms.reported_usd, parts[3].terms) == ("fast", 0.5, PriceTerms())
+
+
+def test_doubts_are_counted_by_what_does_not_hold() -> None:
+    block = requests_block([call(0, 1, usage_doubts=("x",)), call(1, 2, usage_doubts=("x", "y")), call(2, 3)])
+    assert block.usage_doubts == {"x": 2, "y": 1}
 
 
 def test_time_is_split_into_requests_and_waiting_for_the_next_one() -> None:

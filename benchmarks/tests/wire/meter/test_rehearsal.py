@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from swetrials.records.requests import RequestRecord, RequestsBlock
-from swetrials.records.usage import Usage
+from swetrials.records.usage import Usage, UsageReport
 from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario
 from swetrials.wire.route import Dialect, Route
 from wire.meter.raw import metering, until
@@ -53,14 +53,14 @@ async def test_what_is_metered_is_what_is_served_and_heard(tmp_path: Path, clien
         assert (block.usage.completeness, block.turns, block.retries) == ("complete", 3, 0)
 
 
-async def test_chat_without_usage_in_its_stream_is_a_lower_bound(tmp_path: Path) -> None:
+async def test_chat_without_usage_in_its_stream_is_unknown(tmp_path: Path) -> None:
     body = CLIENTS[1].body(stream=True)
     del body["stream_options"]
     async with playing() as (server, _), metering(route_to(server), tmp_path) as (meter, http):
         assert (await http.post("/v1/chat/completions", json=body)).status_code == 200
         [record] = meter.requests()
         assert (record.complete, record.usage, record.stop_reason) == (True, None, "stop")
-        assert meter.block().usage.completeness == "lower_bound"
+        assert meter.block().usage == UsageReport(requests=1)
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ TURNED_DOWN = {
 }
 SIGNS = {
     **TURNED_DOWN,
+    FaultKind.RESET_BEFORE_ANSWER: Sign(None, False, "broke off"),
+    FaultKind.CUT_MID_EVENT: Sign(200, False, "broke off"),
     FaultKind.HTML: Sign(200, False, "text/html"),
     FaultKind.BROKEN_SSE: Sign(200, False, "what it says does not"),
     FaultKind.CUT: Sign(200, False, "broke off"),
@@ -118,7 +120,9 @@ async def test_each_fault_leaves_its_own_sign(tmp_path: Path, kind: FaultKind) -
     for record, block in left:
         assert (record.status, record.complete) == (sign.status, sign.complete), record
         assert sign.error in record.error and bool(sign.error) == bool(record.error), record
-        assert (block.usage.completeness, block.turns) == (sign.completeness, sign.turns), record
+        nothing_known = sign.completeness == "lower_bound" and record.usage is None
+        completeness = "unknown" if nothing_known else sign.completeness
+        assert (block.usage.completeness, block.turns) == (completeness, sign.turns), record
         paid = served[cast(Dialect, record.dialect), record.stream]
         assert (block.usage.usage.total or 0) <= (paid.total or 0)
         if sign.turns:

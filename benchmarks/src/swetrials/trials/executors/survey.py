@@ -166,7 +166,7 @@ def facts_checks(machine: str, there: Facts | str, here: Facts, question: Questi
         found = f"{agent} {there.agent_version}" if there.agent_version else f"no {agent}"
         faults.append((f"{found} there, {here.agent_version} here", f"on {machine}: make setup"))
     if there.sandbox != here.sandbox:
-        mend = f"install bubblewrap on {machine}, or --sandbox none"
+        mend = f"mend what 'swetrials doctor' says of it on {machine}, or --sandbox none"
         faults.append((f"sandbox {there.sandbox} there, {here.sandbox} here", mend))
     if there.free_bytes < BYTES_NEEDED:
         detail = f"{there.free_bytes / 1e9:.1f} GB free, {BYTES_NEEDED / 1e9:.0f} GB needed"

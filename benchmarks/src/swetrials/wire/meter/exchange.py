@@ -5,6 +5,8 @@ import zlib
 from hashlib import sha256
 from urllib.parse import unquote
 
+import orjson
+
 from swetrials.records.requests import RequestRecord
 from swetrials.wire.meter.asked import Asked, asked
 from swetrials.wire.meter.bodies import KeptBodies
@@ -39,6 +41,7 @@ class Exchange:
         self._bodies = bodies
         self._started = self._now()
         self._first_byte: float | None = None
+        self._last_byte: float | None = None
         self._ended: float | None = None
         self._refused = self._retry = False
         self._sent_on = True
@@ -53,9 +56,17 @@ class Exchange:
 
     @property
     def digest(self) -> bytes:
-        """What is the same for two calls of a model when their paths and bodies are; it is computed when asked for."""
-        call = f"{self._path} {self._request_bytes} "
-        return sha256(call.encode() + self._request_body.whole()).digest()
+        """What is the same for two calls of a model when their paths are and what their bodies say.
+
+        Codex writes the keys of a repeated request in another order. It is computed when asked for, for that takes
+        as long as reading the body does.
+        """
+        body = self._request_body.whole()
+        try:
+            said = orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
+        except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+            said = f"{self._request_bytes} ".encode() + body
+        return sha256(self._path.encode() + b" " + said).digest()
 
     def refuse(self, why: str) -> None:
         """Take in that the request is none of the agent's: it is answered here with 401, and goes no further."""
@@ -95,8 +106,9 @@ class Exchange:
 
     def see_response(self, data: bytes) -> None:
         """Take in a piece of the response's body, as it came."""
+        self._last_byte = self._now()
         if self._first_byte is None:
-            self._first_byte = self._now()
+            self._first_byte = self._last_byte
         self._response_bytes += len(data)
         if self._decode is None:
             return
@@ -136,6 +148,7 @@ class Exchange:
             dialect=self._dialect,
             started_seconds=self._started,
             first_byte_seconds=self._first_byte,
+            last_byte_seconds=self._last_byte,
             ended_seconds=self._now() if self._ended is None else self._ended,
             status=self._status,
             retry_after_seconds=self._retry_after,
@@ -144,6 +157,8 @@ class Exchange:
             model_served=told.model,
             stop_reason=told.stop_reason,
             usage=told.usage,
+            price_terms=told.terms,
+            usage_doubts=told.doubts,
             complete=told.final if answers else self._came_to_its_end,
             probe=self._asked.max_tokens == 1,
             retry=self._retry,

@@ -38,9 +38,9 @@ class Meter:
         """Return every request so far in the order of their starts, those under way as they stand."""
         return self._ledger.records
 
-    def block(self) -> RequestsBlock:
-        """Return what the requests come to, so far."""
-        return requests_block(self._ledger.records)
+    def block(self, ended_seconds: float | None = None) -> RequestsBlock:
+        """Return what the requests come to, so far; ``ended_seconds`` is when the attempt ended, if it has."""
+        return requests_block(self._ledger.records, ended_seconds)
 
 
 @asynccontextmanager

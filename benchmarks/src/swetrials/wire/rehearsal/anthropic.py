@@ -15,6 +15,7 @@ from swetrials.wire.route import Dialect
 _ERROR_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
+    402: "billing_error",
     404: "not_found_error",
     429: "rate_limit_error",
     529: "overloaded_error",
@@ -33,6 +34,7 @@ class AnthropicMessages:
     """The dialect of Claude Code."""
 
     dialect: Dialect = "anthropic"
+    ends_with_usage = False
     stream_type = sse.MEDIA_TYPE
     garbage = sse.GARBAGE
 
@@ -59,7 +61,8 @@ class AnthropicMessages:
         """Return a message object."""
         content: list[dict[str, object]] = [{"type": "text", "text": reply.text}] if reply.text else []
         content += [_tool_use(call, dict(call.arguments)) for call in reply.calls]
-        return _message(reply, content, reply.stop.value, _usage(reply.usage))
+        message = _message(reply, content, reply.stop.value, reply.usage_told(_usage(reply.usage)))
+        return message | reply.told_as.beside_usage
 
     def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
         """Return the message's events as server-sent events."""
@@ -74,9 +77,9 @@ class AnthropicMessages:
 
 def stream_events(reply: Reply, piece_tokens: int) -> Iterator[Event]:
     """Return message_start, the content blocks, message_delta and message_stop."""
-    usage = _usage(reply.usage)
+    usage = reply.usage_told(_usage(reply.usage))
     # The real service has sampled a token when it sends message_start, and says so.
-    at_start = {**usage, "output_tokens": min(1, reply.usage.output or 0)}
+    at_start = reply.told_as.retold("usage_at_start_as", _at_start(usage, reply.usage.output))
     yield _event("message_start", message=_message(reply, [], None, at_start))
     yield _event("ping")
     if reply.text:
@@ -87,7 +90,9 @@ def stream_events(reply: Reply, piece_tokens: int) -> Iterator[Event]:
     for index, call in enumerate(reply.calls, start=1 if reply.text else 0):
         yield from _stream_call(call, index, piece_tokens)
     stop = {"stop_reason": reply.stop.value, "stop_sequence": None}
-    yield _event("message_delta", delta=stop, usage=usage)
+    yield Event({"type": "message_delta", "delta": stop, "usage": usage, **reply.told_as.beside_usage})
+    if reply.tells_again:
+        yield _event("message_delta", delta={}, usage=reply.told_as.usage_again_as)
     yield _event("message_stop")
 
 
@@ -114,9 +119,7 @@ def _tool_use(call: Call, arguments: dict[str, object]) -> dict[str, object]:
     return {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.name, "input": arguments}
 
 
-def _message(
-    reply: Reply, content: list[dict[str, object]], stop: str | None, usage: dict[str, object]
-) -> dict[str, object]:
+def _message(reply: Reply, content: list[dict[str, object]], stop: str | None, usage: object) -> dict[str, object]:
     return {
         "id": unique("msg"),
         "type": "message",
@@ -127,6 +130,12 @@ def _message(
         "stop_sequence": None,
         "usage": usage,
     }
+
+
+def _at_start(usage: object, output: int | None) -> object:
+    if isinstance(usage, dict) and "output_tokens" in usage:
+        return {**usage, "output_tokens": min(1, output or 0)}
+    return usage
 
 
 def _usage(usage: Usage) -> dict[str, object]:

@@ -56,6 +56,7 @@ class InvokeModel:
     streaming: bool
 
     dialect: ClassVar[Dialect] = "bedrock"
+    ends_with_usage: ClassVar[bool] = False
     stream_type: ClassVar[str] = eventstream.CONTENT_TYPE
     garbage: ClassVar[bytes] = broken_frame()
 

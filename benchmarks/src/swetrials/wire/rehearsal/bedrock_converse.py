@@ -30,6 +30,7 @@ class Converse:
     streaming: bool
 
     dialect: ClassVar[Dialect] = "bedrock"
+    ends_with_usage: ClassVar[bool] = True
     stream_type: ClassVar[str] = eventstream.CONTENT_TYPE
     garbage: ClassVar[bytes] = broken_frame()
 
@@ -60,8 +61,9 @@ class Converse:
         return {
             "output": {"message": {"role": "assistant", "content": content}},
             "stopReason": _STOPS[reply.stop],
-            "usage": _usage(reply.usage),
+            "usage": reply.usage_told(_usage(reply.usage)),
             "metrics": _METRICS,
+            **reply.told_as.beside_usage,
         }
 
     def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
@@ -74,7 +76,10 @@ class Converse:
         for index, call in enumerate(reply.calls, start=1 if reply.text else 0):
             yield from _stream_call(call, index, piece_tokens)
         yield event_frame("messageStop", {"stopReason": _STOPS[reply.stop]})
-        yield event_frame("metadata", {"usage": _usage(reply.usage), "metrics": _METRICS})
+        metadata = {"usage": reply.usage_told(_usage(reply.usage)), "metrics": _METRICS}
+        yield event_frame("metadata", metadata | reply.told_as.beside_usage)
+        if reply.tells_again:
+            yield event_frame("metadata", {"usage": reply.told_as.usage_again_as})
 
     def error(self, status: int, message: str) -> Refusal:
         """Return AWS's error object."""

@@ -10,6 +10,7 @@ import orjson
 
 from swetrials.records.usage import Usage
 from swetrials.wire.rehearsal import tokens
+from swetrials.wire.rehearsal.scenario import ToldAs
 
 
 class BadRequest(ValueError):
@@ -92,6 +93,16 @@ class Reply:
     text: str
     calls: tuple[Call, ...] = ()
     stop: Stop = Stop.END_TURN
+    told_as: ToldAs = field(default_factory=ToldAs)
+
+    def usage_told(self, own: Mapping[str, object]) -> object:
+        """Return the usage as the response tells it, where it would be ``own``."""
+        return self.told_as.retold("usage_as", own)
+
+    @property
+    def tells_again(self) -> bool:
+        """Whether a stream tells a usage a second time."""
+        return "usage_again_as" in self.told_as.model_fields_set
 
     @property
     def usage(self) -> Usage:

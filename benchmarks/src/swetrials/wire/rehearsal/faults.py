@@ -21,6 +21,8 @@ PIECE_TOKENS = 32
 SLOW_SECONDS_PER_TOKEN = 1.0
 REFUSAL_TEXT = "I cannot help with that."
 _STATUSES = {
+    FaultKind.STATUS_400: (400, "the request is not valid (rehearsed)"),
+    FaultKind.STATUS_402: (402, "the credit balance is too low (rehearsed)"),
     FaultKind.STATUS_401: (401, "the API key is not valid (rehearsed)"),
     FaultKind.STATUS_429: (429, "too many requests (rehearsed)"),
     FaultKind.STATUS_500: (500, "internal server error (rehearsed)"),
@@ -61,6 +63,9 @@ class Performance:
 UNHEARD = Performance([], NOTHING, ending=Ending.HANG)
 """Nothing at all: what a hanging server sends, and what a client gets that left before it had asked."""
 
+RESET = Performance([], NOTHING, ending=Ending.CUT)
+"""A connection that is closed before any answer."""
+
 
 class FaultCounter:
     """Counts how often each fault struck: the one thing that the server remembers between requests."""
@@ -68,7 +73,7 @@ class FaultCounter:
     def __init__(self) -> None:
         self._struck: Counter[tuple[str, str]] = Counter()
 
-    def strike(self, api_key: str, cue: Cue) -> FaultKind | None:
+    def strike(self, api_key: str, cue: Cue) -> Fault | None:
         """Return the fault that strikes a request, and count it."""
         fault = cue.fault
         if fault is None or cue.script is None or not _is_due(fault, cue.step):
@@ -77,7 +82,7 @@ class FaultCounter:
         if fault.times is not None and self._struck[place] >= fault.times:
             return None
         self._struck[place] += 1
-        return fault.kind
+        return fault
 
 
 def _is_due(fault: Fault, step: int | None) -> bool:
@@ -90,24 +95,41 @@ def refuse(speaker: Speaker, status: int, message: str) -> Performance:
     return Performance([Frame(orjson.dumps(refusal.body))], NOTHING, refusal.status, headers=refusal.headers)
 
 
-def stage(kind: FaultKind | None, reply: Reply, conversation: Conversation, speaker: Speaker) -> Performance:
+def stage(fault: Fault | None, reply: Reply, conversation: Conversation, speaker: Speaker) -> Performance:
     """Return the response to a request, with the fault that strikes it."""
+    kind = fault.kind if fault is not None else None
+    if fault is not None and fault.kind in _STATUSES:
+        return _turn_down(fault, speaker)
     match kind:
-        case FaultKind.STATUS_401 | FaultKind.STATUS_429 | FaultKind.STATUS_500 | FaultKind.STATUS_529:
-            return refuse(speaker, *_STATUSES[kind])
         case FaultKind.HTML:
             return Performance([Frame(HTML_PAGE)], NOTHING, media_type="text/html")
         case FaultKind.HANG_BEFORE_HEADERS:
             return UNHEARD
+        case FaultKind.RESET_BEFORE_ANSWER:
+            return RESET
         case FaultKind.EMPTY | FaultKind.REFUSAL | FaultKind.MAX_TOKENS:
             return _sound(_spoil(kind, reply), conversation, speaker)
         case FaultKind.SLOW:
             slow = _sound(reply, conversation, speaker, piece_tokens=1)
             return replace(slow, seconds_per_token=SLOW_SECONDS_PER_TOKEN)
-        case FaultKind.BROKEN_SSE | FaultKind.CUT | FaultKind.HANG_MID_STREAM:
+        case FaultKind.BROKEN_SSE | FaultKind.CUT | FaultKind.CUT_MID_EVENT | FaultKind.HANG_MID_STREAM:
             return _break(kind, _sound(reply, conversation, speaker), speaker.garbage)
-        case None:
+        case FaultKind.CUT_AFTER_USAGE:
+            sound = _sound(reply, conversation, speaker)
+            last = None if speaker.ends_with_usage or not conversation.stream else -1
+            return replace(sound, frames=sound.frames[:last], ending=Ending.CUT)
+        case _:
             return _sound(reply, conversation, speaker)
+
+
+def _turn_down(fault: Fault, speaker: Speaker) -> Performance:
+    """Return an error status, with the words and the waiting time that the fault has for it."""
+    status, message = _STATUSES[fault.kind]
+    refused = refuse(speaker, status, fault.message or message)
+    if fault.retry_after_seconds is None:
+        return refused
+    others = tuple((name, value) for name, value in refused.headers if name != "retry-after")
+    return replace(refused, headers=(*others, ("retry-after", str(fault.retry_after_seconds))))
 
 
 def _sound(reply: Reply, conversation: Conversation, speaker: Speaker, piece_tokens: int = PIECE_TOKENS) -> Performance:
@@ -135,4 +157,7 @@ def _break(kind: FaultKind, sound: Performance, garbage: bytes) -> Performance:
     half = sound.frames[: max(1, len(sound.frames) // 2)]
     if kind is FaultKind.BROKEN_SSE:
         return replace(sound, frames=[*half, Frame(garbage)], ending=Ending.BREAK_OFF)
-    return replace(sound, frames=half, ending=Ending.CUT if kind is FaultKind.CUT else Ending.HANG)
+    if kind is FaultKind.CUT_MID_EVENT:
+        torn = sound.frames[len(half)] if len(half) < len(sound.frames) else half[-1]
+        return replace(sound, frames=[*half, Frame(torn.data[: len(torn.data) // 2])], ending=Ending.CUT)
+    return replace(sound, frames=half, ending=Ending.HANG if kind is FaultKind.HANG_MID_STREAM else Ending.CUT)

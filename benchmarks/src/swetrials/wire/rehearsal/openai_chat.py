@@ -34,6 +34,7 @@ class OpenAIChat:
     """The dialect of most agents and of most self-hosted servers."""
 
     dialect: Dialect = "openai-chat"
+    ends_with_usage = False
     stream_type = sse.MEDIA_TYPE
     garbage = sse.GARBAGE
 
@@ -68,7 +69,9 @@ class OpenAIChat:
         if reply.calls:
             message["tool_calls"] = [_tool_call(call, call.json) for call in reply.calls]
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH[reply.stop]}
-        return {**_head(reply, "chat.completion"), "choices": [choice], "usage": _usage(reply.usage)}
+        usage = reply.usage_told(_usage(reply.usage))
+        body = {**_head(reply, "chat.completion"), "choices": [choice], "usage": usage}
+        return body | reply.told_as.beside_usage
 
     def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
         """Return chat.completion.chunk objects; usage comes last, where the request asks for it."""
@@ -85,7 +88,10 @@ class OpenAIChat:
                 yield _chunk(head, {"tool_calls": [more]}, size)
         yield _chunk(head, {}, finish=_FINISH[reply.stop])
         if conversation.stream_usage:
-            yield Frame(sse.frame({**head, "choices": [], "usage": _usage(reply.usage)}))
+            last = {**head, "choices": [], "usage": reply.usage_told(_usage(reply.usage))}
+            yield Frame(sse.frame(last | reply.told_as.beside_usage))
+            if reply.tells_again:
+                yield Frame(sse.frame({**head, "choices": [], "usage": reply.told_as.usage_again_as}))
         yield Frame(sse.DONE)
 
     def error(self, status: int, message: str) -> Refusal:

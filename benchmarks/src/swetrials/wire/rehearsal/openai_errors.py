@@ -5,6 +5,7 @@ from swetrials.wire.rehearsal.speaker import Refusal, retry_after
 _TYPES = {
     400: ("invalid_request_error", "invalid_request"),
     401: ("invalid_request_error", "invalid_api_key"),
+    402: ("insufficient_quota", "insufficient_quota"),
     404: ("invalid_request_error", "not_found"),
     429: ("rate_limit_error", "rate_limit_exceeded"),
 }

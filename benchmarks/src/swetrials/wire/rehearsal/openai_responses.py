@@ -20,6 +20,7 @@ class OpenAIResponses:
     """The dialect of Codex."""
 
     dialect: Dialect = "openai-responses"
+    ends_with_usage = True
     stream_type = sse.MEDIA_TYPE
     garbage = sse.GARBAGE
 
@@ -167,7 +168,8 @@ def _finished(response: dict[str, object], reply: Reply, output: list[dict[str, 
         "status": "completed" if reason is None else "incomplete",
         "incomplete_details": None if reason is None else {"reason": reason},
         "output": output,
-        "usage": _usage(reply.usage),
+        "usage": reply.usage_told(_usage(reply.usage)),
+        **reply.told_as.beside_usage,
     }
 
 

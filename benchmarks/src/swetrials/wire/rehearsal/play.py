@@ -59,7 +59,8 @@ def _perform_step(step: Step, conversation: Conversation) -> Reply:
         except tools.NoTool:
             said.append(f"No tool is offered that could do this: {filled.model_dump_json(exclude_none=True)}")
     stop = Stop.TOOL_USE if calls else Stop.END_TURN
-    return Reply(conversation.model, conversation.prompt, "\n".join(said), tuple(calls), stop)
+    model = step.model_as or conversation.model
+    return Reply(model, conversation.prompt, "\n".join(said), tuple(calls), stop, told_as=step)
 
 
 def _fill_action(action: Action, opening: str) -> Action:

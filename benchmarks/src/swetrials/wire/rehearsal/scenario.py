@@ -15,9 +15,14 @@ class FaultKind(StrEnum):
     STATUS_500 = "status_500"
     STATUS_529 = "status_529"
     STATUS_401 = "status_401"
+    STATUS_400 = "status_400"
+    STATUS_402 = "status_402"
     HTML = "html"
     BROKEN_SSE = "broken_sse"
     CUT = "cut"
+    CUT_MID_EVENT = "cut_mid_event"
+    CUT_AFTER_USAGE = "cut_after_usage"
+    RESET_BEFORE_ANSWER = "reset_before_answer"
     HANG_BEFORE_HEADERS = "hang_before_headers"
     HANG_MID_STREAM = "hang_mid_stream"
     EMPTY = "empty"
@@ -37,6 +42,8 @@ class Fault(Record):
     kind: FaultKind
     times: int | None = Field(None, ge=1, description="strikes per API key and script; null: always")
     at_step: int | None = Field(None, ge=0, description="the step it strikes, counted from 0; null: every step")
+    message: str | None = Field(None, description="what an error status says; null: words of its own")
+    retry_after_seconds: int | None = Field(None, ge=0, description="header of an error status; null: 1 s with 429")
 
 
 class WriteFile(Record):
@@ -77,7 +84,24 @@ class Action(Record):
         return self
 
 
-class Step(Record):
+class ToldAs(Record):
+    """What a response tells of itself in place of what it would: the shapes that servers in the field have.
+
+    The server's own figures, which records are held against, stay those of the tokens that were sent.
+    """
+
+    usage_as: JsonValue = Field(None, description="sent as it stands in place of the usage; null is sent, too")
+    usage_at_start_as: JsonValue = Field(None, description="Anthropic: the usage of message_start alone, likewise")
+    usage_again_as: JsonValue = Field(None, description="a second usage in the stream, after the first")
+    beside_usage: dict[str, JsonValue] = Field({}, description="laid over the object that carries the usage")
+    model_as: str | None = Field(None, min_length=1, description="the model that the response names")
+
+    def retold(self, name: str, own: object) -> object:
+        """Return what a key of the scenario says, a null included; ``own`` where it is not there."""
+        return getattr(self, name) if name in self.model_fields_set else own
+
+
+class Step(ToldAs):
     """One response of the model: something said, one tool call or several, or both."""
 
     say: str = ""

@@ -37,6 +37,10 @@ class Speaker(Protocol):
         """Media type of a streamed response."""
 
     @property
+    def ends_with_usage(self) -> bool:
+        """Whether a stream's last frame is the one that carries the usage."""
+
+    @property
     def garbage(self) -> bytes:
         """What no client can make sense of in the middle of a stream."""
 
