@@ -72,3 +72,21 @@ def tree(random: np.random.Generator, tasks: int = 21, most_repeats: int = 3) ->
                 spent = own * random.gamma(25, 1 / 25)
                 rows.append(row(seen, model=model, task=f"t{task:02}", repeat=repeat, cost_usd=spent))
     return rows
+
+
+def with_failures(random: np.random.Generator, rate: float, tasks: int = 21) -> list[TrialRow]:
+    """Return the trials of one model that fails at a rate, once a task; scores as in :func:`tree`."""
+    return [
+        failed(task=f"t{task:02}") if random.random() < rate else row(10 + 80 * random.beta(6, 2), task=f"t{task:02}")
+        for task in range(tasks)
+    ]
+
+
+def with_a_dominant_task(random: np.random.Generator, tasks: int = 21) -> list[TrialRow]:
+    """Return the trials of one model whose costs now and then are many times what they usually are."""
+    return [row(task=f"t{task:02}", cost_usd=random.lognormal(0, SPREAD)) for task in range(tasks)]
+
+
+SPREAD = 1.5
+DOMINATED_COST = float(np.exp(SPREAD**2 / 2))
+"""Mean cost of :func:`with_a_dominant_task` over all tasks there could be."""

@@ -42,8 +42,9 @@ def test_means_stand_on_the_valid_trials_that_have_the_figure() -> None:
     assert found["score"].first == Mean(value=60.0, trials=2)
     assert found["score"].second == Mean(value=60.0, trials=3)
     assert found["score"].difference == 0
-    assert found["cost"].first == Mean(value=2.0, trials=1)
-    assert found["cost"].difference == -1.0
+    assert found["cost"].first == Mean()  # of two completed trials one has no price: the rest is other work
+    assert found["cost"].second == Mean(value=1.0, trials=3)
+    assert found["cost"].difference is None
     assert (found["output"].first, found["output"].second) == (Mean(value=20.0, trials=2), Mean())
     assert found["output"].difference is None
     assert (comparison.first.trials, comparison.first.valid_trials) == (3, 2)

@@ -13,6 +13,7 @@ from swetrials.analysis.leaderboard import leaderboard
 from swetrials.analysis.mixtures import MixtureError
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.leaderboard import Leaderboard, ModelStanding
+from swetrials.records.metrics import Hosting
 
 
 def only(*rows: TrialRow) -> ModelStanding:
@@ -120,7 +121,7 @@ def test_one_unknown_cost_makes_the_mean_unknown() -> None:
 
 def test_tests_that_passed_are_a_share_of_the_trials_that_have_tests() -> None:
     found = only(row(task="a", tests_passed=True), row(task="b", tests_passed=False), row(task="c"), failed(task="d"))
-    assert found.tests_passed.value == 1 / 3
+    assert found.tests_passed.value == 1 / 2
     assert only(row()).tests_passed.value is None
 
 
@@ -240,3 +241,59 @@ def test_whatever_the_trials_the_counts_add_up_and_the_record_can_be_written(row
         assert one.score.trials == one.scored
         if one.score.value is not None and one.score_failures_as_zero.value is not None:
             assert one.score_failures_as_zero.value <= 100
+
+
+def test_two_hostings_of_one_model_are_two_lines_told_apart_by_what_differs() -> None:
+    hostings = [
+        Hosting(instance_type="p5.48xlarge", tensor_parallel_size=8, precision="fp8", engine="vllm 0.9"),
+        Hosting(instance_type="p5.48xlarge", tensor_parallel_size=4, precision="fp8", engine="vllm 0.9"),
+        None,
+    ]
+    board = leaderboard([row(60 + n, hosted=hosted) for n, hosted in enumerate(hostings)])
+    assert [one.label for one in board.standings] == [
+        "m",
+        "m (p5.48xlarge, TP 4, fp8, vllm 0.9)",
+        "m (p5.48xlarge, TP 8, fp8, vllm 0.9)",
+    ]
+    alike = leaderboard([row(60 + n, hosted=hosted) for n, hosted in enumerate(hostings[:2])])
+    assert {one.label for one in alike.standings} == {"m (TP 4)", "m (TP 8)"}
+    assert len({one.key for one in board.standings}) == 3
+
+
+def test_tokens_of_a_cut_trial_make_the_means_at_least() -> None:
+    whole: dict[str, Any] = {"output_tokens": 100, "tokens_completeness": "complete"}
+    assert not only(row(task="a", **whole)).tokens_are_lower_bound
+    found = only(row(task="a", **whole), row(task="b", output_tokens=5, tokens_completeness="lower_bound"))
+    assert found.tokens_are_lower_bound
+    cut = failed(task="b", tokens_completeness="lower_bound")
+    assert not only(row(task="a", **whole), cut).tokens_are_lower_bound
+
+
+def test_failures_as_0_have_an_interval_that_knows_how_little_the_tasks_show_of_them() -> None:
+    scores = [row(70 + task % 5, task=f"t{task:02}") for task in range(21)]
+    never, completed = only(*scores).score_failures_as_zero, only(*scores).score
+    assert never.half_width is not None and completed.half_width is not None
+    assert never.half_width > 5 * completed.half_width
+    assert never.low is not None and never.low == pytest.approx(72 - 72 * (1 - 0.8454), abs=0.6)  # Wilson: 21 of 21
+    nothing = only(*(failed(task=f"t{task}") for task in range(5))).score_failures_as_zero
+    assert (nothing.value, nothing.low) == (0, 0)
+    assert nothing.high == pytest.approx(43.4, abs=0.1)  # Wilson: 0 of 5
+
+
+def test_differences_with_failures_as_0_are_not_tested_and_completions_are() -> None:
+    ones = [row(60, model="a", task=f"t{task:02}") for task in range(10)]
+    others = [*(row(50, model="b", task=f"t{task:02}") for task in range(2))]
+    others += [failed(model="b", task=f"t{task:02}") for task in range(2, 10)]
+    [pair] = leaderboard([*ones, *others]).pairs
+    assert pair.difference_failures_as_zero.value == pytest.approx(60 - 10)
+    assert (pair.difference_failures_as_zero.low, pair.difference_failures_as_zero.high) == (None, None)
+    assert pair.completion_difference.value == pytest.approx(0.8)
+    assert pair.completion_p == pytest.approx(2 / 2**8)
+
+
+def test_a_cost_of_which_one_task_is_over_a_quarter_says_so() -> None:
+    even = only(*(row(task=f"t{task}") for task in range(10)))
+    assert even.cost_usd.largest_share is None
+    heavy = [row(task=f"t{task}", cost_usd=9.0 if task == 0 else 1.0) for task in range(10)]
+    assert only(*heavy).cost_usd.largest_share == pytest.approx(0.5)
+    assert any("One task is over a quarter of the cost" in one for one in leaderboard(heavy).caveats)

@@ -66,7 +66,7 @@ def test_what_is_set_apart_is_in_no_table_of_the_tree_around_it(tree: Path) -> N
 
 def test_trials_say_what_the_rows_of_the_statistics_say(tree: Path) -> None:
     shared = [name for name in TrialRow.__dataclass_fields__ if name in views()["trials"]]
-    assert set(TrialRow.__dataclass_fields__) - set(shared) == {"unit_scores"}
+    assert set(TrialRow.__dataclass_fields__) - set(shared) == {"unit_scores", "hosted"}
     rows = [tuple(getattr(row, name) for name in shared) for row in read_rows(tree)]
     assert ask(tree, f"SELECT {', '.join(shared)} FROM trials ORDER BY folder") == rows
 
@@ -98,7 +98,9 @@ def test_runs_are_told_apart_and_a_rehearsal_comes_last(tmp_path: Path) -> None:
 def test_an_unknown_cost_is_none_and_is_counted(tmp_path: Path) -> None:
     write_trial(tmp_path, metrics(task="known", cost=Cost(amount_usd=3, basis="metered", status="complete")))
     write_trial(tmp_path, metrics(task="unknown"))
-    assert ask(tmp_path, "SELECT mean_cost_usd, costs_known, completed, cost_basis FROM runs") == [(3, 1, 2, "mixed")]
+    assert ask(tmp_path, "SELECT mean_cost_usd, costs_known, completed, cost_basis FROM runs") == [
+        (None, 1, 2, "metered")
+    ]
 
 
 def test_attempts_scores_and_requests_join_their_trial(tree: Path) -> None:

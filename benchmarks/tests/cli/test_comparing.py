@@ -1,5 +1,6 @@
 """``swetrials compare``: the sentence first, then the table; names of models as well as folders."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,11 @@ import pytest
 
 from pipeline.written import evaluation, metrics, rubric
 from swetrials.cli.app import main
+from swetrials.records.evaluation import Evaluation, JudgeBlock
 from swetrials.store.files import write_record
+from swetrials.store.project import find_project
+
+EXAMPLE = find_project().root.joinpath("swe-benchmark-data/example/rehearsal/claude-code/swe3/quickstart")
 
 
 def write_run(tree: Path, model: str, points: list[int], cost: float, **changes: Any) -> Path:  # noqa: ANN401
@@ -116,3 +121,36 @@ def test_a_run_beside_itself_is_called_a_and_b(tmp_path: Path, capsys: pytest.Ca
     other = write_run(tmp_path / "y", "m", [20, 10, 15], 1.0)
     _, out, _ = compare(capsys, one, other)
     assert out.startswith("Fewer than 6 shared tasks never tell the scores of A and B apart: A less B is +0.0 points")
+
+
+def test_a_look_before_the_end_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    strong = write_run(tmp_path, "strong", [24, 22, 23, 25, 21, 24, 23], 2.0)
+    write_run(tmp_path, "weak", [10, 9, 11, 8, 10, 9, 10], 1.0)
+    lock = json.loads((EXAMPLE / "lock.json").read_text())
+    pin = next(iter(lock["sessions"][-1]["tasks"].values()))
+    lock["sessions"][-1]["tasks"] = {f"t{number}": pin for number in range(10)}
+    (strong / "lock.json").write_text(json.dumps(lock))
+    _, out, _ = compare(capsys, "strong", "weak", "--tree", tmp_path)
+    assert "A has 7 of 10 trials: a look before the end that was not planned makes a false claim in one of five" in out
+    lock["sessions"][-1]["tasks"] = {f"t{number}": pin for number in range(7)}
+    (strong / "lock.json").write_text(json.dumps(lock))
+    _, out, _ = compare(capsys, "strong", "weak", "--tree", tmp_path)
+    assert "false claim" not in out
+
+
+def test_runs_by_two_judges_are_refused_until_one_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for model, judges in (("a", ("x", "y")), ("b", ("y",))):
+        run = write_run(tmp_path, model, [20, 18], 1.0)
+        for trial in run.iterdir():
+            scores = Evaluation(**{k: json.loads((trial / "eval.json").read_text())[k] for k in ("task", "trial_id")})
+            for name in judges:
+                block = JudgeBlock(name="codex", provider="p", model=name)
+                word = rubric(20 if name == "x" else 10).model_copy(update={"judge": block})
+                scores = scores.with_word(f"codex/{name}", word, "hash")
+            write_record(trial / "eval.json", scores)
+    code, _, errors = compare(capsys, "a", "b", "--tree", tmp_path)
+    assert code == 2
+    assert "codex/x (as in " in errors and "codex/y (as in " in errors and "--judge NAME" in errors
+    code, out, _ = compare(capsys, "a", "b", "--tree", tmp_path, "--judge", "codex/y")
+    assert code == 0
+    assert "40.0" in out and "80.0" not in out

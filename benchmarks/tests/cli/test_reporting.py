@@ -107,8 +107,25 @@ def test_the_example_is_made_once_and_reported_again(
         code, output, errors = told(["--example"], capsys)
         assert (code, errors) == (0, "")
         assert output.startswith("example-report/report.html: ")
+        assert output.splitlines()[-1].startswith("example-report/results: the published figures as a results tree")
     assert len(list(Path("example-report/results").rglob("metrics.json"))) == 378
     assert "aarora79/agentic-coding-harness-benchmarks" in Path("example-report/report.html").read_text()
+
+
+def test_a_page_elsewhere_strews_no_trials_about_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, _ = told(["--example", "--out", "shown/page.html"], capsys)
+    assert code == 0
+    assert [path.name for path in Path("shown").iterdir()] == ["page.html"]
+    assert "../example-report/results/" in Path("shown/page.html").read_text()
+    [first, *_] = Path("example-report/results").rglob("metrics.json")
+    first.unlink()
+    code, _, errors = told(["--example", "--out", "shown/page.html"], capsys)
+    assert code == 2
+    assert "something else is in its place; move it away" in errors
+    assert "--into" not in errors
 
 
 @pytest.mark.parametrize("arguments", [[], ["tree", "--example"]])

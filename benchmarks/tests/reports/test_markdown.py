@@ -113,8 +113,8 @@ def test_a_run_that_nobody_judged_is_told_in_a_line_and_how_to_judge_it() -> Non
 def test_infrastructure_failures_and_both_denominators_are_shown() -> None:
     text = summary_markdown(one(None, kind=OutcomeKind.RATE_LIMITED))
     assert "| infrastructure failures | 1 rate_limited |" in text
-    assert "| score, valid trials | - over 0 scored of 0 |" in text
-    assert "| score, all trials | - over 1, unscored as 0 |" in text
+    assert "| score, failures as 0 | -, 0 trials of 0 valid |" in text
+    assert "| score, all trials | - over 1 trial, unscored as 0 |" in text
 
 
 def table_lines(text: str) -> list[str]:

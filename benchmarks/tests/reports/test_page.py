@@ -173,8 +173,8 @@ def test_tests_that_passed_in_an_incomplete_trial_are_told_as_what_they_count(tm
         write_trial(tmp_path, record, evaluation(record, tests=TestsEvaluation(status="scored", passed=True)))
     board = next(s for s in report(tmp_path, tmp_path).parts[0].sections if s.name == "leaderboard")
     [table] = board.tables
-    assert table.rows[0][table.columns.index("tests passed")].text == "50%"
-    assert board.paragraphs[-1].startswith("Passed tests count where the trial completed")
+    assert table.rows[0][table.columns.index("tests passed")].text == "100%"
+    assert board.paragraphs[-1].startswith("Passed tests are the patch's")
 
 
 def test_a_rehearsal_says_so_and_is_ranked_in_nothing(tmp_path: Path) -> None:
@@ -328,3 +328,18 @@ def test_the_judge_of_an_earlier_trial_in_the_folder_is_no_judge_of_this_one(tmp
         stale = rubric(20).model_copy(update={"judge": JudgeBlock(name="stale-judge", provider="somewhere")})
         write_trial(tmp_path, record, evaluation(record, stale).model_copy(update={"trial_id": "of an earlier one"}))
     assert "stale-judge" not in report(tmp_path, tmp_path).html()
+
+
+def test_nothing_stands_below_no_heading(tmp_path: Path) -> None:
+    write_trial(tmp_path, metrics(OutcomeKind.RATE_LIMITED, task="throttled"))
+    for section in report(tmp_path, tmp_path).parts[0].sections:
+        assert section.paragraphs or section.points or section.figures or section.tables or section.folded, section.name
+
+
+def test_one_pair_is_not_all_1_pairs(tmp_path: Path) -> None:
+    for slug in ("a", "b"):
+        record = metrics(task="t", model_slug=slug)
+        write_trial(tmp_path, record, evaluation(record, rubric(20)))
+    html = report(tmp_path, tmp_path).html()
+    assert "The pair in figures" in html
+    assert "1 pairs" not in html

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 from swetrials.analysis.candidates import CandidateTrials, by_candidate
 from swetrials.analysis.leaderboard import SIGNIFICANCE, judged
-from swetrials.analysis.mixtures import MixtureError, refuse_mixtures, refuse_rehearsals_beside_real
+from swetrials.analysis.mixtures import (
+    MixtureError,
+    refuse_mixtures,
+    refuse_rehearsals_beside_real,
+    refuse_several_scorings,
+)
 from swetrials.analysis.paired import paired, ratio_of_means, sign_flip_p, task_differences
 from swetrials.analysis.power import settling
 from swetrials.analysis.trial_row import TrialRow
@@ -24,6 +29,7 @@ def claim(first: Sequence[TrialRow], second: Sequence[TrialRow], *, tie_band: fl
         MixtureError: they may not stand beside each other, or one is of several candidates.
     """
     refuse_rehearsals_beside_real((*first, *second))
+    refuse_several_scorings((*first, *second))
     a, b = _only_candidate(first), _only_candidate(second)
     [score] = judged([paired(a, b)], tie_band)
     return Claim(
@@ -49,6 +55,6 @@ def _cost_ratio(a: CandidateTrials, b: CandidateTrials) -> CostRatio:
     return CostRatio(
         ratio=ratio_of_means(a.costs, b.costs),
         p=sign_flip_p(differences) if len(differences) > 1 else None,
-        lower_bound=any(row.cost_is_lower_bound for row in (*a.completed, *b.completed)),
+        lower_bound=a.cost_is_lower_bound or b.cost_is_lower_bound,
         same_basis=a.hosting == b.hosting,
     )

@@ -1,22 +1,25 @@
 """Setting two runs over the same tasks side by side."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
-from swetrials.analysis.summary import ScoredTrial, SummaryError
+from swetrials.analysis.figures import Figures, Values, mean
+from swetrials.analysis.summary import OF_A_TASK, ScoredTrial, SummaryError
 from swetrials.records.comparison import ComparedRun, Comparison, Mean, Measure, Unit
 from swetrials.records.fingerprint import Fingerprint
+from swetrials.records.lock import RunLock
+from swetrials.records.metrics import Hosting
+from swetrials.store.files import RecordError, read_record
+from swetrials.store.results import LOCK
 
-Value = Callable[[ScoredTrial], float | None]
-
-_OF_A_TASK = "task_sha256"
+Material = Callable[[Figures], Values]
+"""What a mean is made of."""
 
 
 def compare(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial], folders: tuple[str, str]) -> Comparison:
     """Compare two runs over the tasks that both have.
 
-    The figures are means over valid trials: a trial that failed for another reason than model or agent says
-    nothing about either.
+    The figures are those of :mod:`swetrials.analysis.figures`.
 
     Args:
         first: the trials of one run.
@@ -41,32 +44,32 @@ def compare(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial], folders
         tasks=tuple(sorted(common)),
         only_first=tuple(sorted(tasks[0] - common)),
         only_second=tuple(sorted(tasks[1] - common)),
-        measures=tuple(_measures(_valid(one), _valid(other))),
+        measures=tuple(_measures(_figures(one), _figures(other))),
     )
 
 
 def _refuse_rewording(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial], folders: tuple[str, str]) -> None:
-    wordings = {trial.metrics.task: trial.metrics.trial.task_sha256 for trial in first}
+    wordings = {trial.metrics.task: trial.metrics.trial for trial in first}
     for trial in second:
-        task, sha256 = trial.metrics.task, trial.metrics.trial.task_sha256
-        if wordings.get(task, sha256) != sha256:
+        task, worded = trial.metrics.task, trial.metrics.trial
+        other = wordings.get(task, worded)
+        given_alike = other.given_sha256 is not None and other.given_sha256 == worded.given_sha256
+        if other.task_sha256 != worded.task_sha256 and not given_alike:
             raise SummaryError(
-                f"task {task} was worded differently in {folders[0]} and {folders[1]} ({_OF_A_TASK}); "
+                f"task {task} was worded differently in {folders[0]} and {folders[1]} (task_sha256); "
                 "run one of them again"
             )
 
 
 def _differences(one: ScoredTrial, other: ScoredTrial) -> tuple[str, ...]:
     found = Fingerprint.of(one.metrics).differences(Fingerprint.of(other.metrics))
-    return tuple(name for name in found if name != _OF_A_TASK)
-
-
-def _valid(trials: Iterable[ScoredTrial]) -> list[ScoredTrial]:
-    return [trial for trial in trials if trial.metrics.outcome.valid]
+    hosted, elsewhere = (trial.row.hosted or Hosting() for trial in (one, other))
+    apart = [name for name in Hosting.model_fields if getattr(hosted, name) != getattr(elsewhere, name)]
+    return (*(name for name in found if name not in OF_A_TASK), *apart)
 
 
 def _run(trials: Sequence[ScoredTrial], folder: str) -> ComparedRun:
-    metrics = trials[0].metrics
+    metrics, figures = trials[0].metrics, _figures(trials)
     return ComparedRun(
         folder=folder,
         model=metrics.model_slug,
@@ -74,47 +77,64 @@ def _run(trials: Sequence[ScoredTrial], folder: str) -> ComparedRun:
         agent_version=metrics.provenance.agent_version,
         skill=metrics.skill,
         provider=metrics.provider,
-        trials=len(trials),
-        valid_trials=len(_valid(trials)),
-        outcomes=dict(sorted(Counter(str(trial.metrics.outcome.kind) for trial in trials).items())),
+        trials=figures.trials,
+        valid_trials=len(figures.valid),
+        outcomes=figures.outcomes,
     )
 
 
-def _measures(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial]) -> Iterable[Measure]:
-    def line(name: str, unit: Unit, value: Value, is_bound: Callable[[ScoredTrial], bool] = _never) -> Measure:
-        means = [_mean(trials, value, is_bound) for trials in (first, second)]
+def _figures(trials: Iterable[ScoredTrial]) -> Figures:
+    return Figures([trial.row for trial in trials])
+
+
+def _measures(first: Figures, second: Figures) -> Iterable[Measure]:
+    def line(name: str, unit: Unit, values: Material, is_bound: Callable[[Figures], bool] = _never) -> Measure:
+        means = [_mean(values(of), bound=is_bound(of)) for of in (first, second)]
         return Measure(name=name, unit=unit, first=means[0], second=means[1])
 
-    yield line("score", "points", lambda trial: trial.score)
-    yield line("tests passed", "share", _tests)
-    yield line("cost", "USD", lambda t: t.metrics.cost.amount_usd, lambda t: t.metrics.cost.status == "lower_bound")
-    yield line("turns", "turns", lambda trial: trial.metrics.num_turns)
-    yield line("tokens", "tokens", lambda trial: trial.metrics.usage.headline.usage.total, _cut)
-    yield line("fresh input", "tokens", lambda trial: trial.metrics.usage.headline.usage.fresh_input, _cut)
-    yield line("cache read", "tokens", lambda trial: trial.metrics.usage.headline.usage.cache_read, _cut)
-    yield line("cache write", "tokens", lambda trial: trial.metrics.usage.headline.usage.cache_write, _cut)
-    yield line("output", "tokens", lambda trial: trial.metrics.usage.headline.usage.output, _cut)
-    yield line("wall time", "seconds", lambda trial: trial.metrics.time.wall_seconds)
-    yield line("API time", "seconds", lambda trial: trial.metrics.time.api_seconds)
-    yield line("waiting", "seconds", lambda trial: trial.metrics.time.waiting_seconds)
+    def of_completed(name: str) -> Material:
+        return lambda of: of.of_completed(name)
+
+    yield line("score", "points", lambda of: of.scores)
+    yield line("score, failures as 0", "points", lambda of: of.scores_failures_as_zero)
+    yield line("completed", "share", lambda of: of.completions)
+    yield line("tests passed", "share", lambda of: of.tests)
+    yield line("cost", "USD", lambda of: of.known_costs, lambda of: of.cost_is_lower_bound)
+    yield line("turns", "turns", of_completed("num_turns"))
+    for name, bucket in _TOKENS.items():
+        yield line(name, "tokens", of_completed(bucket), lambda of: of.tokens_are_lower_bound)
+    yield line("wall time", "seconds", of_completed("latency_seconds"))
+    yield line("API time", "seconds", of_completed("api_seconds"))
+    yield line("waiting", "seconds", of_completed("waiting_seconds"))
 
 
-def _mean(trials: Sequence[ScoredTrial], value: Value, is_bound: Callable[[ScoredTrial], bool]) -> Mean:
-    known = [(number, is_bound(trial)) for trial in trials if (number := value(trial)) is not None]
-    if not known:
-        return Mean()
-    mean = sum(number for number, _ in known) / len(known)
-    return Mean(value=mean, trials=len(known), lower_bound=any(bound for _, bound in known))
+_TOKENS = {
+    "tokens": "total_tokens",
+    "fresh input": "fresh_input_tokens",
+    "cache read": "cache_read_tokens",
+    "cache write": "cache_write_tokens",
+    "output": "output_tokens",
+}
 
 
-def _never(trial: ScoredTrial) -> bool:
+def _mean(values: Values, *, bound: bool) -> Mean:
+    return Mean(value=mean(values), trials=sum(map(len, values.values())), lower_bound=bound) if values else Mean()
+
+
+def _never(of: Figures) -> bool:
     return False
 
 
-def _cut(trial: ScoredTrial) -> bool:
-    return trial.metrics.usage.headline.completeness == "lower_bound"
+def early_look(scope: Path, trials: Sequence[ScoredTrial]) -> str | None:
+    """Return how far a run has come, in words, where the record of its last session names trials that are not there.
 
-
-def _tests(trial: ScoredTrial) -> float | None:
-    tests = trial.evaluation.tests if trial.evaluation else None
-    return None if tests is None or tests.passed is None else float(tests.passed)
+    ``None``: it is finished, or nobody tells.
+    """
+    try:
+        session = read_record(scope / LOCK, RunLock).sessions[-1]
+    except (RecordError, IndexError):
+        return None
+    repeats = session.config.get("repeats", 1)
+    planned = len(session.tasks) * (repeats if isinstance(repeats, int) else 1)
+    there = sum(trial.metrics.task in session.tasks for trial in trials)
+    return f"{there} of {planned} trials" if there < planned else None

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swetrials.analysis.candidates import CandidateTrials
-from swetrials.analysis.resampling import Floats, Values, plain_mean, task_counts
+from swetrials.analysis.figures import Values
+from swetrials.analysis.resampling import Floats, task_counts
 from swetrials.records.leaderboard import FrontierPlace
 
 _DECIMALS = 9  # of points and dollars: what is further right is rounding of sums, not a lead
@@ -37,8 +38,8 @@ def frontier_places(group: Sequence[CandidateTrials]) -> dict[str, FrontierPlace
     if not known:
         return places
     tasks = sorted({task for one in known for task in (*one.scores, *one.known_costs)})
-    scores = np.array([plain_mean(one.scores) for one in known], dtype=np.float64)
-    costs = np.array([plain_mean(one.known_costs) for one in known], dtype=np.float64)
+    scores = np.array([one.mean_score for one in known], dtype=np.float64)
+    costs = np.array([one.mean_cost_usd for one in known], dtype=np.float64)
     now = non_dominated(scores.round(_DECIMALS), costs.round(_DECIMALS))
     drawn = non_dominated(
         _resampled_means([one.scores for one in known], tasks),

@@ -71,11 +71,17 @@ def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, data
 
 def judged(pairs: Sequence[PairedDifference], tie_band: float | None) -> Iterator[PairedDifference]:
     """Yield each pair with its p adjusted for all of them, and the verdict that follows."""
-    tested = [pair for pair in pairs if pair.p is not None]
-    adjusted = iter(holm([pair.p for pair in tested if pair.p is not None]))
-    for pair in pairs:
-        p = None if pair.p is None else next(adjusted)
-        yield pair.model_copy(update={"p_holm": p, "verdict": _verdict(pair.difference.value, p, tie_band)})
+    scores = _adjusted([pair.p for pair in pairs])
+    completions = _adjusted([pair.completion_p for pair in pairs])
+    for pair, p, completion_p in zip(pairs, scores, completions, strict=True):
+        verdict = _verdict(pair.difference.value, p, tie_band)
+        yield pair.model_copy(update={"p_holm": p, "completion_p_holm": completion_p, "verdict": verdict})
+
+
+def _adjusted(ps: Sequence[float | None]) -> list[float | None]:
+    """Return the p-values adjusted for all that were tested."""
+    adjusted = iter(holm([p for p in ps if p is not None]))
+    return [None if p is None else next(adjusted) for p in ps]
 
 
 def _verdict(difference: float | None, p: float | None, tie_band: float | None) -> Verdict:

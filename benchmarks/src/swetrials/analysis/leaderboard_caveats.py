@@ -55,6 +55,17 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
     unknown = [one.label for one in standings if one.trials_without_cost]
     if unknown:
         yield f"Costs are not known for every trial, so that they are on no frontier: {_list(unknown)}."
+    heavy = [
+        f"{one.label} ({one.cost_usd.largest_share:.0%})" for one in standings if one.cost_usd.largest_share is not None
+    ]
+    if heavy:
+        yield (
+            "One task is over a quarter of the cost, where an interval holds 84 to 90 % rather than 95 %: "
+            f"{_list(heavy)}."
+        )
+    tokens = [one.label for one in standings if one.tokens_are_lower_bound]
+    if tokens:
+        yield f"Tokens are at least what is shown, as a trial was cut: {_list(tokens)}."
     bounds = [one.label for one in standings if one.cost_is_lower_bound]
     if bounds:
         yield f"Costs are at least what is shown, and a place on the frontier may be too good: {_list(bounds)}."

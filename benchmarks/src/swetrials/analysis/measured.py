@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
+from swetrials.analysis.figures import Figures, mean
 from swetrials.analysis.mixtures import refuse_mixtures
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.errors import KnownError
@@ -25,7 +25,7 @@ class Measurement:
     """The same with 0 for each repeat that failed."""
 
     cost_usd: float | None = None
-    """Mean over all repeats, the failed ones too, whose money was spent as well; ``None``: one of them has no price."""
+    """Mean over all repeats, failed ones too; ``None``: one of them has no price."""
 
     failed: bool | None = None
     """No repeat completed."""
@@ -64,23 +64,16 @@ class Measurements:
 
 
 def _measurement(repeats: Sequence[TrialRow]) -> Measurement:
-    scores = [row.score for row in repeats if row.completed and row.score is not None]
-    zeros = [0.0 for row in repeats if not row.completed]
-    costs = [row.cost_usd for row in repeats if row.cost_usd is not None]
-    bases = sorted({row.cost_basis for row in repeats})
+    of_task = Figures(repeats)
     return Measurement(
-        score=_mean(scores),
-        score_failures_as_zero=_mean([*scores, *zeros]),
-        cost_usd=fmean(costs) if len(costs) == len(repeats) else None,
-        failed=len(zeros) == len(repeats),
-        cost_basis=" and ".join(bases),
+        score=of_task.mean_score,
+        score_failures_as_zero=of_task.mean_score_failures_as_zero,
+        cost_usd=mean(of_task.costs_of_valid),
+        failed=not of_task.completed,
+        cost_basis=" and ".join(sorted({row.cost_basis for row in repeats})),
         cost_is_lower_bound=any(row.cost_is_lower_bound for row in repeats),
         trials=len(repeats),
     )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return fmean(values) if values else None
 
 
 _CHOICES: tuple[tuple[str, Callable[[TrialRow], str]], ...] = (

@@ -8,11 +8,12 @@ from typing import Final
 import numpy as np
 
 from swetrials.analysis.candidates import CandidateTrials
+from swetrials.analysis.figures import Values
 from swetrials.analysis.resampling import (
     BOOTSTRAP_TASKS,
     SEED,
     Floats,
-    Values,
+    dominant_share,
     mean_interval,
     pivot_quantiles,
     task_counts,
@@ -38,10 +39,23 @@ def paired(a: CandidateTrials, b: CandidateTrials) -> PairedDifference:
         a=a.candidate.key,
         b=b.candidate.key,
         difference=mean_difference(a.scores, b.scores),
-        difference_failures_as_zero=mean_difference(a.scores_failures_as_zero, b.scores_failures_as_zero),
+        difference_failures_as_zero=_untested(a.scores_failures_as_zero, b.scores_failures_as_zero),
+        completion_difference=_untested(a.completions, b.completions),
+        completion_p=_p_of(a.completions, b.completions),
         p=sign_flip_p(differences) if known else None,
         probability_a_better=_probability_positive(differences) if known else None,
     )
+
+
+def _untested(a: Values, b: Values) -> Estimate:
+    """Return a difference without an interval: where failures are rare, none of the usual ones holds what it says."""
+    return mean_difference(a, b).model_copy(update={"low": None, "high": None})
+
+
+def _p_of(a: Values, b: Values) -> float | None:
+    """Return the sign-flip p of a difference; of completions without repeats it is McNemar's exact test."""
+    differences = task_differences(a, b)
+    return sign_flip_p(differences) if len(differences) > 1 else None
 
 
 def task_differences(a: Values, b: Values) -> Floats:
@@ -78,6 +92,7 @@ def ratio_of_means(a: Values, b: Values) -> Estimate:
     if not size or min(ones.mean(), others.mean()) <= 0:
         return Estimate(tasks=size, trials=_trials(a, b))
     ratio = float(ones.mean() / others.mean())
+    largest = max((share for part in (ones, others) if (share := dominant_share(part)) is not None), default=None)
     low: float | None = None
     high: float | None = None
     if size >= BOOTSTRAP_TASKS:
@@ -91,6 +106,7 @@ def ratio_of_means(a: Values, b: Values) -> Estimate:
         high=None if high is None else ratio * math.exp(high),
         tasks=size,
         trials=_trials(a, b),
+        largest_share=largest,
     )
 
 

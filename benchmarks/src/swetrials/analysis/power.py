@@ -13,9 +13,10 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtrit
 
+from swetrials.analysis.figures import Values
 from swetrials.analysis.paired import FEWEST_TASKS, task_differences
 from swetrials.analysis.reliability import repeat_sd
-from swetrials.analysis.resampling import SEED, Floats, Values
+from swetrials.analysis.resampling import SEED, Floats
 from swetrials.records.claim import Settling
 from swetrials.records.leaderboard import LEVEL
 

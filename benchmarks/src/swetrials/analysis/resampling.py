@@ -10,7 +10,6 @@ grows without bound, and Student's t takes its place.
 """
 
 import math
-from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
@@ -18,15 +17,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from swetrials.analysis.figures import Values, mean
 from swetrials.records.leaderboard import LEVEL, Estimate
-
-Values = Mapping[str, Sequence[float]]
-"""The figures of each task, one for each repeat that counts; every task has at least one."""
 
 Floats = NDArray[np.float64]
 
 SEED: Final = 20_260_921
 RESAMPLES: Final = 4_000
+DOMINANT: Final = 0.25
+"""Of a total, the share of one task above which the interval of it is told to be too short."""
+
 BOOTSTRAP_TASKS: Final = 8
 """The fewest tasks that are resampled for an interval."""
 
@@ -45,11 +45,6 @@ def task_counts(tasks: int) -> Floats:
 def task_means(values: Values) -> Floats:
     """Return the mean of each task's repeats, in the order of the tasks' names."""
     return np.array([math.fsum(values[task]) / len(values[task]) for task in sorted(values)])
-
-
-def plain_mean(values: Values) -> float | None:
-    """Return the mean of the tasks' means alone, without the work of an interval; ``None``: there is nothing."""
-    return math.fsum(task_means(values)) / len(values) if values else None
 
 
 def mean_over_tasks(values: Values, low: float = -math.inf, high: float = math.inf) -> Estimate:
@@ -71,6 +66,66 @@ def mean_over_tasks(values: Values, low: float = -math.inf, high: float = math.i
         tasks=len(values),
         trials=sum(map(len, values.values())),
     )
+
+
+def total_over_tasks(values: Values) -> Estimate:
+    """Return the mean of what adds up, such as dollars, and how much of it is one task's where that is a lot."""
+    estimate = mean_over_tasks(values, low=0)
+    return estimate.model_copy(update={"largest_share": dominant_share(task_means(values))}) if values else estimate
+
+
+def dominant_share(parts: Floats) -> float | None:
+    """Return what the largest part is of the sum, where it is over a quarter and over its even part; else ``None``.
+
+    With so much on one task every usual interval is too short: a 95 % one of a cost then holds 84 to 90 %.
+    """
+    whole = abs(math.fsum(parts))
+    if len(parts) < 2 or not whole:
+        return None
+    share = float(np.max(np.abs(parts))) / whole
+    even = 1 / len(parts)
+    return share if share > max(DOMINANT, even + _ROUNDING) else None
+
+
+def mean_with_zeros(values: Values, shares: Values, scores: Values, most: float) -> Estimate:
+    """Return the mean of figures that are 0 for some trials, with an interval that knows how rare these are.
+
+    A sample of few tasks cannot show a rare failure, so drawing it again is no help: the interval joins Wilson's of the
+    share that is not 0 with that of the mean of the rest, by MOVER: with p the share, mu the mean and l their lower
+    ends, L = value - hypot(mu (p - l_p), p (mu - l_mu)), and U alike. Source: G. Y. Zou and A. Donner, Construction of
+    confidence limits about effect measures, Statistics in Medicine 27 (2008), for a product of two that are estimated
+    apart.
+
+    Args:
+        values: the figures, zeros among them.
+        shares: of the same trials, 1 for each that has a figure of its own and 0 for the others.
+        scores: the figures without the zeros.
+        most: the most that a figure can be.
+    """
+    if not values:
+        return Estimate()
+    value, share, rest = mean(values) or 0.0, share_over_tasks(shares), mean_over_tasks(scores, low=0, high=most)
+    bounds = _joined(value, share, rest, most)
+    return Estimate(
+        value=value,
+        low=None if bounds is None else bounds[0],
+        high=None if bounds is None else bounds[1],
+        tasks=len(values),
+        trials=sum(map(len, values.values())),
+    )
+
+
+def _joined(value: float, share: Estimate, rest: Estimate, most: float) -> tuple[float, float] | None:
+    p, p_low, p_high = share.value, share.low, share.high
+    if p is None or p_low is None or p_high is None or share.tasks < 2:
+        return None
+    if rest.value is None:  # all of them 0: nothing is known of what the others would be
+        return 0.0, min(most, p_high * most)
+    if rest.low is None or rest.high is None:
+        return None
+    low = value - math.hypot(rest.value * (p - p_low), p * (rest.value - rest.low))
+    high = value + math.hypot(rest.value * (p_high - p), p * (rest.high - rest.value))
+    return max(0.0, low), min(most, high)
 
 
 def mean_interval(sample: Floats) -> tuple[float, float] | None:

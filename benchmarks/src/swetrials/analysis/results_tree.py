@@ -1,7 +1,8 @@
 """All trials of a results tree, as the statistics see them."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from swetrials.analysis.trial_reading import TrialReading, read_trial
@@ -17,7 +18,7 @@ class ResultsTreeError(KnownError):
     """A folder holds no trial that can be read; the message says what makes one."""
 
 
-def read_rows(tree: Path, tell: Tell | None = None) -> list[TrialRow]:
+def read_rows(tree: Path, tell: Tell | None = None, judge: str | None = None) -> list[TrialRow]:
     """Return every trial at or below a folder, in the order of their folders; trash and what is set apart are left out.
 
     A trial whose files are torn or of another shape is left out too, and named.
@@ -25,26 +26,28 @@ def read_rows(tree: Path, tell: Tell | None = None) -> list[TrialRow]:
     Args:
         tree: a results tree, or any folder in one.
         tell: takes one line for each trial that is left out; without it, the lines go to standard error.
+        judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
 
     Raises:
-        ResultsTreeError: there is no trial that can be read.
+        ResultsTreeError: there is no trial that can be read, or no judge or several of that name.
     """
-    return [row_of(reading) for reading in read_readings(tree, tell)]
+    return [row_of(reading) for reading in read_readings(tree, tell, judge)]
 
 
-def read_readings(tree: Path, tell: Tell | None = None) -> Iterator[TrialReading]:
+def read_readings(tree: Path, tell: Tell | None = None, judge: str | None = None) -> Iterator[TrialReading]:
     """Give what :func:`read_rows` makes its rows of, one after another.
 
     Of many thousand trials nobody should keep them all: most of the time would go into looking for garbage among them.
 
     Raises:
-        ResultsTreeError: there is no trial that can be read.
+        ResultsTreeError: there is no trial that can be read, or no judge or several of that name.
     """
     found, foreign = False, dict[str, int]()
     say = tell or _to_stderr
+    chosen = None if judge is None else _judge_of(tree, judge)
     for folder in trial_folders(tree, lambda error: say(f"left out: {error.filename}: {error.strerror}")):
         try:
-            reading = read_trial(folder, tree)
+            reading = read_trial(folder, tree, chosen)
         except ForeignRecordError as error:
             foreign[str(error.tree)] = foreign.get(str(error.tree), 0) + 1
         except RecordError as error:
@@ -63,12 +66,41 @@ def read_readings(tree: Path, tell: Tell | None = None) -> Iterator[TrialReading
         )
 
 
+def _judge_of(tree: Path, name: str) -> str:
+    """Return the full name of the judge that is meant.
+
+    Raises:
+        ResultsTreeError: no trial of the tree was scored by one of this name, or by several.
+    """
+    names: set[str] = set()
+    with suppress(ResultsTreeError):  # told by who reads the trials
+        for reading in read_readings(tree, lambda line: None):
+            names.update(reading.judges)
+    return chosen_judge(name, names, str(tree))
+
+
+def chosen_judge(name: str, names: Collection[str], where: str) -> str:
+    """Return the one of ``names`` that is ``name`` or alone begins with it.
+
+    Raises:
+        ResultsTreeError: none does, or several do.
+    """
+    meant = [one for one in names if one == name] or sorted(one for one in names if name and one.startswith(name))
+    if len(meant) == 1:
+        return meant[0]
+    wrong = "several judges begin so" if meant else f"no judge of that name gave points in {where}"
+    raise ResultsTreeError(f"--judge {name}: {wrong}; there are: {', '.join(meant or sorted(names)) or 'none'}")
+
+
 def row_of(reading: TrialReading) -> TrialRow:
     """Return a trial's row."""
-    metrics, evaluation = reading.metrics, reading.evaluation
-    rubric = reading.rubric if reading.completed else None
-    tests = evaluation.tests if evaluation else None
-    judge = evaluation.rubric.judge if evaluation and evaluation.rubric else None
+    metrics = reading.metrics
+    name, judgment = reading.judgment
+    judged = reading.rubric
+    rubric = judged if reading.completed else None
+    judge = judgment.rubric.judge if judgment and judgment.rubric else None
+    tests = reading.tests
+    passed = tests.tests.passed if tests and tests.tests else None
     usage = metrics.usage.headline.usage
     return TrialRow(
         folder=reading.folder,
@@ -84,6 +116,7 @@ def row_of(reading: TrialReading) -> TrialRow:
         completed=reading.completed,
         valid=metrics.outcome.valid,
         score=rubric.task_score if rubric else None,
+        judged_score=judged.task_score if judged else None,
         unit_scores={unit: score.total for unit, score in rubric.scores.items()} if rubric else {},
         cost_usd=metrics.cost.amount_usd,
         cost_basis=metrics.cost.basis,
@@ -96,12 +129,20 @@ def row_of(reading: TrialReading) -> TrialRow:
         cache_read_tokens=usage.cache_read,
         cache_write_tokens=usage.cache_write,
         output_tokens=usage.output,
-        tests_passed=tests.passed if tests else None,
+        tokens_completeness=metrics.usage.headline.completeness,
+        tests_passed=passed,
         repo_grounded=judge.grounding.repo_grounded if judge else None,
         rehearsal=metrics.trial.rehearsal,
         source=metrics.imported.told if metrics.imported else None,
         dataset=metrics.trial.dataset,
         task_sha256=metrics.trial.task_sha256,
+        given_sha256=metrics.trial.given_sha256,
+        commit=metrics.provenance.commit,
+        judge=name if rubric else None,
+        judge_effort=judge.reasoning_effort if rubric and judge else None,
+        scored_sha256=judgment.scored_sha256 if rubric and judgment else None,
+        tests_sha256=tests.scored_sha256 if tests and passed is not None else None,
+        hosted=metrics.hosting.told if metrics.hosting else None,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from swetrials.analysis.measured import Measurement
 from swetrials.analysis.ratios import ratio_interval
-from swetrials.analysis.resampling import mean_interval
+from swetrials.analysis.resampling import dominant_share, mean_interval
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.router_evaluation import EvaluationTotals, PolicyName, PolicyTotals, RouterStatus
 
@@ -123,6 +123,7 @@ class Arm:
             high=None if interval is None else rounded(min(_PERCENT, _PERCENT * (1 - interval[0]))),
             tasks=len(self.costs),
             trials=sum(o.arm.trials for o in self.outcomes if None not in (o.arm.cost_usd, o.baseline.cost_usd)),
+            largest_share=rounded(dominant_share(np.abs(theirs - ours))),
         )
 
     def score_change(self) -> Estimate:

@@ -66,6 +66,8 @@ class EvaluationRequest:
     """``None``: the usable model with the highest mean score."""
 
     tie_band: float | None = None
+    judge: str | None = None
+    """Take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's."""
 
 
 def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str], None]) -> RouterEvaluation:
@@ -79,7 +81,9 @@ def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str
     Raises:
         KnownError: a file, a name or a figure cannot be used; the message says which.
     """
-    rows = one_set(read_rows(request.data, tell), agent=request.harness, skill=request.skill, scope=request.scope)
+    rows = one_set(
+        read_rows(request.data, tell, request.judge), agent=request.harness, skill=request.skill, scope=request.scope
+    )
     tiers, left_out = _tiers(rows, request.dataset)
     rows = [replace(row, tier=tiers[row.task]) for row in rows if row.task in tiers]
     table = None if request.judged_inputs is None else read_judged_inputs(request.judged_inputs)

@@ -9,7 +9,6 @@ import orjson
 from swetrials.analysis.candidates import CandidateTrials, by_candidate
 from swetrials.analysis.frontier import frontier_places, places_by_hosting
 from swetrials.analysis.mixtures import refuse_mixtures
-from swetrials.analysis.resampling import Values, plain_mean
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.cost import Basis
 from swetrials.records.dataset import in_tier_order
@@ -90,7 +89,6 @@ def models_of(rows: Iterable[TrialRow]) -> tuple[RouterModel, ...]:
 
 
 def _model(trials: CandidateTrials) -> RouterModel:
-    bases = {row.cost_basis for row in trials.rows if row.cost_usd is not None}
     by_tier: dict[str, list[TrialRow]] = {}
     for row in trials.rows:
         by_tier.setdefault(row.tier, []).append(row)
@@ -98,8 +96,8 @@ def _model(trials: CandidateTrials) -> RouterModel:
         model=trials.candidate.model,
         provider=trials.candidate.provider,
         hosting=trials.hosting,
-        cost_basis=cast(Basis, min(bases, default="none")) if len(bases) < 2 else "mixed",
-        tiers={tier: _means(CandidateTrials(trials.candidate, by_tier[tier])) for tier in in_tier_order(by_tier)},
+        cost_basis=cast(Basis, trials.cost_basis),
+        tiers={tier: _means(CandidateTrials(by_tier[tier], trials.candidate)) for tier in in_tier_order(by_tier)},
         **_means(trials).model_dump(),
     )
 
@@ -110,16 +108,15 @@ def _means(trials: CandidateTrials) -> RouterMeans:
         tasks=len({row.task for row in trials.rows}),
         trials=len(trials.rows),
         completed=len(trials.completed),
-        completion=round(len(trials.completed) / len(trials.rows), _DIGITS),
-        mean_score=_mean_over_tasks(trials.scores),
-        mean_score_failures_as_zero=_mean_over_tasks(trials.scores_failures_as_zero),
-        mean_cost_usd=_mean_over_tasks(trials.known_costs),
-        cost_is_lower_bound=any(row.cost_is_lower_bound for row in trials.completed),
+        completion=round(trials.completion or 0.0, _DIGITS),
+        mean_score=_rounded(trials.mean_score),
+        mean_score_failures_as_zero=_rounded(trials.mean_score_failures_as_zero),
+        mean_cost_usd=_rounded(trials.mean_cost_usd),
+        cost_is_lower_bound=trials.cost_is_lower_bound,
     )
 
 
-def _mean_over_tasks(values: Values) -> float | None:
-    mean = plain_mean(values)
+def _rounded(mean: float | None) -> float | None:
     return None if mean is None else round(mean, _DIGITS)
 
 

@@ -1,12 +1,12 @@
 """One line of the leaderboard: what the trials of one candidate come to."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from collections.abc import Sequence
 
-from swetrials.analysis.candidates import CandidateTrials, Figure, by_task
+from swetrials.analysis.candidates import CandidateTrials
+from swetrials.analysis.figures import Figure, Figures, Values, by_task
 from swetrials.analysis.reliability import reliability, repeat_sd
-from swetrials.analysis.resampling import Values, mean_over_tasks, share_over_tasks
+from swetrials.analysis.resampling import mean_over_tasks, mean_with_zeros, share_over_tasks, total_over_tasks
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.dataset import in_tier_order
 from swetrials.records.evaluation import UNITS
@@ -33,17 +33,17 @@ def standing(one: CandidateTrials, label: str, *, of_hosting: FrontierPlace, com
         trials=len(rows),
         valid=len(valid),
         completed=len(completed),
-        scored=sum(row.score is not None for row in completed),
+        scored=one.scored,
         repeats=max(Counter(row.task for row in rows).values()),
         score=points(one.scores),
-        score_failures_as_zero=points(one.scores_failures_as_zero),
-        score_all_trials=points(one.scores_all),
+        score_failures_as_zero=mean_with_zeros(one.scores_failures_as_zero, one.scored_of_valid, one.scores, most=100),
+        score_all_trials=mean_with_zeros(one.scores_all, one.scored_of_all, one.scores, most=100),
         units=_units(completed),
         repeat_sd_points=repeat_sd(one.scores),
         cost_usd=_cost(one),
-        cost_is_lower_bound=any(row.cost_is_lower_bound for row in completed),
+        cost_is_lower_bound=one.cost_is_lower_bound,
         trials_without_cost=one.trials_without_cost,
-        latency_seconds=mean_over_tasks(by_task(completed, lambda row: row.latency_seconds), low=0),
+        latency_seconds=mean_over_tasks(one.of_completed("latency_seconds"), low=0),
         completion=share_over_tasks(one.completions),
         tests_passed=share_over_tasks(one.tests),
         tiers=_tiers(one),
@@ -51,9 +51,10 @@ def standing(one: CandidateTrials, label: str, *, of_hosting: FrontierPlace, com
         tests_reliability=reliability(one.tests),
         frontier_of_hosting=of_hosting,
         frontier_combined=combined,
-        failures=_kinds(row for row in valid if not row.completed),
-        other_failures=_kinds(row for row in rows if not row.valid),
-        means=_means(completed),
+        failures=one.failures,
+        other_failures=one.infrastructure_failures,
+        means=_means(one),
+        tokens_are_lower_bound=one.tokens_are_lower_bound,
     )
 
 
@@ -62,18 +63,18 @@ def points(scores: Values) -> Estimate:
     return mean_over_tasks(scores, low=0, high=100)
 
 
-def _cost(one: CandidateTrials) -> Estimate:
+def _cost(one: Figures) -> Estimate:
     if one.trials_without_cost:
-        return Estimate(tasks=len(one.costs), trials=len(one.completed) - one.trials_without_cost)
-    return mean_over_tasks(one.known_costs, low=0)
+        return Estimate(tasks=len(one.costs), trials=one.costs_known)
+    return total_over_tasks(one.known_costs)
 
 
 def _tiers(one: CandidateTrials) -> dict[str, TierStanding]:
     ordered = in_tier_order(row.tier for row in one.rows)
-    return {tier: _tier(CandidateTrials(one.candidate, [r for r in one.rows if r.tier == tier])) for tier in ordered}
+    return {tier: _tier(Figures([r for r in one.rows if r.tier == tier])) for tier in ordered}
 
 
-def _tier(one: CandidateTrials) -> TierStanding:
+def _tier(one: Figures) -> TierStanding:
     return TierStanding(
         tasks=len({row.task for row in one.rows}),
         trials=len(one.rows),
@@ -94,11 +95,7 @@ def _score_of(unit: str) -> Figure:
     return lambda row: row.unit_scores.get(unit)
 
 
-def _means(completed: Sequence[TrialRow]) -> UsageMeans:
+def _means(one: Figures) -> UsageMeans:
     return UsageMeans.model_validate(
-        {name: mean_over_tasks(by_task(completed, attrgetter(name)), low=0) for name in UsageMeans.model_fields}
+        {name: mean_over_tasks(one.of_completed(name), low=0) for name in UsageMeans.model_fields}
     )
-
-
-def _kinds(rows: Iterable[TrialRow]) -> dict[str, int]:
-    return dict(sorted(Counter(row.outcome for row in rows).items()))

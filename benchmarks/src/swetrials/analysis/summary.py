@@ -1,19 +1,22 @@
 """What the trials of one run come to: means with both denominators, failures by kind, totals."""
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
+from math import fsum
 from pathlib import Path
 
+from swetrials.analysis.figures import Figures
+from swetrials.analysis.mixtures import MixtureError, mixed, refuse_other_wordings
+from swetrials.analysis.results_tree import chosen_judge, row_of
+from swetrials.analysis.trial_reading import EvaluationPart, MetricsPart, TrialReading
+from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.cost import Cost
 from swetrials.records.errors import KnownError
-from swetrials.records.evaluation import Evaluation
+from swetrials.records.evaluation import Evaluation, RubricEvaluation
 from swetrials.records.fingerprint import Fingerprint
-from swetrials.records.leaderboard import Estimate
 from swetrials.records.metrics import Metrics
-from swetrials.records.outcome import OutcomeKind
 from swetrials.records.summary import RunSummary, ScoreMean, SummaryTask
 from swetrials.records.usage import UsageReport
 from swetrials.store.results import trial_folders
@@ -30,19 +33,49 @@ class ScoredTrial:
     folder: str
     metrics: Metrics
     evaluation: Evaluation | None
+    judge: str | None = None
+    """Whose scores are asked for, by full name; ``None``: the headline's."""
+
+    @cached_property
+    def reading(self) -> TrialReading:
+        """The same as all other figures read it."""
+        scores = self.evaluation
+        return TrialReading(
+            self.folder,
+            MetricsPart.model_validate(self.metrics, from_attributes=True),
+            EvaluationPart.model_validate(scores, from_attributes=True) if scores else None,
+            self.judge,
+        )
+
+    @cached_property
+    def row(self) -> TrialRow:
+        """What the figures are made of."""
+        return row_of(self.reading)
+
+    @property
+    def rubric(self) -> RubricEvaluation | None:
+        """The word of the judge whose scores are taken."""
+        if self.evaluation is None:
+            return None
+        judgment = self.evaluation.judgments.get(self.judge or self.evaluation.headline or "")
+        return judgment.rubric if judgment else None
 
     @property
     def score(self) -> float | None:
-        """The rubric's task score, when there is one."""
-        rubric = self.evaluation.rubric if self.evaluation else None
-        return rubric.task_score if rubric else None
+        """That judge's task score, when there is one, whatever became of the trial."""
+        return self.row.judged_score
 
 
-def read_trials(scope: Path) -> list[ScoredTrial]:
+def read_trials(scope: Path, judge: str | None = None) -> list[ScoredTrial]:
     """Read every trial of a scope folder, the trials of which lie right in it.
+
+    Args:
+        scope: the folder.
+        judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
 
     Raises:
         SummaryError: there is no trial, or the folder is not a run's.
+        ResultsTreeError: no judge, or several, are of that name.
         RecordError: a record cannot be read.
     """
     trials = []
@@ -54,7 +87,11 @@ def read_trials(scope: Path) -> list[ScoredTrial]:
     runs = dict.fromkeys(str((scope / trial.folder).parent) for trial in trials)
     if list(runs) != [str(scope)]:
         raise SummaryError(f"{scope} is not the folder of a run; give one of: {', '.join(runs)}")
-    return trials
+    if judge is None:
+        return trials
+    names = {name for trial in trials if trial.evaluation for name in trial.reading.judges}
+    chosen = chosen_judge(judge, names, str(scope))
+    return [replace(trial, judge=chosen) for trial in trials]
 
 
 def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
@@ -64,14 +101,12 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         SummaryError: the trials are of different runs, datasets or wordings of a task.
     """
     _refuse_mixtures(trials)
-    first = trials[0].metrics
-    completed = [t for t in trials if t.metrics.outcome.kind is OutcomeKind.COMPLETED]
-    failed = [t for t in trials if t not in completed]
-    score = _over_tasks(completed, lambda trial: trial.score, most=100)
-    priced = all(t.metrics.total_cost_usd is not None for t in completed)
-    cost = _over_tasks(completed if priced else [], lambda trial: trial.metrics.total_cost_usd)
-    latencies = [t.metrics.latency_seconds for t in trials if t.metrics.latency_seconds is not None]
-    tests = [t.evaluation.tests for t in trials if t.evaluation and t.evaluation.tests]
+    # numpy takes its time to load, and a run needs it for nothing but the intervals at its end.
+    from swetrials.analysis.resampling import mean_over_tasks, mean_with_zeros, total_over_tasks
+
+    first, of = trials[0].metrics, Figures([trial.row for trial in trials])
+    score = mean_over_tasks(of.scores, low=0, high=100)
+    cost = total_over_tasks(of.known_costs)
     return RunSummary(
         generated_at=datetime.now(UTC).isoformat(timespec="seconds"),
         dataset=first.trial.dataset,
@@ -82,29 +117,37 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         skill=first.skill,
         provider=first.provider,
         rehearsal=first.trial.rehearsal,
-        num_tasks=len(trials),
-        num_scored=sum(t.score is not None for t in trials),
-        num_failed=len(failed),
-        failed_tasks=tuple(t.folder for t in failed),
+        num_tasks=of.trials,
+        num_scored=of.judged,
+        num_failed=of.trials - len(of.completed),
+        failed_tasks=tuple(t.folder for t in trials if not t.row.completed),
         mean_task_score_excl_failed=score.value,
         mean_cost_usd_excl_failed=cost.value,
         score_estimate=score,
         cost_usd_estimate=cost,
-        valid_trials=_valid_mean(trials),
-        all_trials=ScoreMean(
-            mean_task_score=_mean([t.score or 0.0 for t in trials])
-            if any(t.score is not None for t in trials)
-            else None,
-            num_scored=sum(t.score is not None for t in trials),
-            num_trials=len(trials),
+        score_failures_as_zero_estimate=mean_with_zeros(
+            of.scores_failures_as_zero, of.scored_of_valid, of.scores, most=100
         ),
-        outcomes=_counted(t.metrics.outcome.kind for t in trials),
-        infrastructure_failures=_counted(t.metrics.outcome.kind for t in trials if not t.metrics.outcome.valid),
-        tests_passed=sum(t.passed is True for t in tests),
-        tests_run=sum(t.passed is not None for t in tests),
+        valid_trials=ScoreMean(
+            mean_task_score=of.mean_score_failures_as_zero,
+            num_scored=of.scored + of.failed if of.scores_failures_as_zero else 0,
+            num_trials=len(of.valid),
+        ),
+        all_trials=ScoreMean(
+            mean_task_score=of.mean_score_all_trials,
+            num_scored=of.scored,
+            num_trials=of.trials,
+        ),
+        outcomes=of.outcomes,
+        infrastructure_failures=of.infrastructure_failures,
+        tests_passed=of.tests_passed,
+        tests_run=of.tests_run,
+        tests_passed_share=of.tests_passed_share,
+        mixed=tuple(mixed(of.rows)),
         usage=_usage(trials),
         cost=_cost(trials),
-        latency_seconds=round(sum(latencies), 3) if latencies else None,
+        spent_elsewhere_usd=_spent_elsewhere(trials),
+        latency_seconds=None if of.total_latency_seconds is None else round(of.total_latency_seconds, 3),
         tasks=tuple(_row(t) for t in trials),
     )
 
@@ -113,49 +156,23 @@ def _refuse_mixtures(trials: Sequence[ScoredTrial]) -> None:
     found: dict[str, dict[str, str]] = {}
     for trial in trials:
         for name, value in Fingerprint.of(trial.metrics).facts.items():
-            if name != "task_sha256":
+            if name not in OF_A_TASK:
                 found.setdefault(name, {}).setdefault(f"{value!r}", trial.folder)
-    mixed = [
+    differing = [
         f"in {name}: {', '.join(f'{value} in {folder}' for value, folder in values.items())}"
         for name, values in found.items()
         if len(values) > 1
     ]
-    if mixed:
-        raise SummaryError(f"these trials differ {'; '.join(mixed)}. Summarise each run's own folder")
-    _refuse_other_wordings(trials)
+    if differing:
+        raise SummaryError(f"these trials differ {'; '.join(differing)}. Summarise each run's own folder")
+    try:
+        refuse_other_wordings([trial.row for trial in trials])
+    except MixtureError as error:
+        raise SummaryError(str(error)) from None
 
 
-def _refuse_other_wordings(trials: Sequence[ScoredTrial]) -> None:
-    known: dict[tuple[str, str], tuple[str, str]] = {}
-    for trial in trials:
-        task, commit = trial.metrics.task, trial.metrics.provenance.commit
-        for what, value in (("task_sha256", trial.metrics.trial.task_sha256), ("commit", commit)):
-            if value is None:
-                continue
-            first, folder = known.setdefault((task, what), (value, trial.folder))
-            if value != first:
-                raise SummaryError(
-                    f"task {task} was another one in {folder} and {trial.folder} ({what}); move the older one away"
-                )
-
-
-def _valid_mean(trials: Sequence[ScoredTrial]) -> ScoreMean:
-    valid = [t for t in trials if t.metrics.outcome.valid]
-    scores = [t.score for t in valid if t.score is not None]
-    return ScoreMean(mean_task_score=_mean(scores), num_scored=len(scores), num_trials=len(valid))
-
-
-def _over_tasks(
-    trials: Sequence[ScoredTrial], figure: Callable[[ScoredTrial], float | None], most: float = math.inf
-) -> Estimate:
-    # numpy takes its time to load, and a run needs it for nothing but these two figures at its end.
-    from swetrials.analysis.resampling import mean_over_tasks
-
-    values: defaultdict[str, list[float]] = defaultdict(list)
-    for trial in trials:
-        if (value := figure(trial)) is not None:
-            values[trial.metrics.task].append(value)
-    return mean_over_tasks(values, low=0, high=most)
+OF_A_TASK = {"task_sha256", "given_sha256", "commit"}
+"""Facts that differ from task to task."""
 
 
 def _usage(trials: Sequence[ScoredTrial]) -> UsageReport:
@@ -172,9 +189,13 @@ def _cost(trials: Sequence[ScoredTrial]) -> Cost:
     return total
 
 
+def _spent_elsewhere(trials: Sequence[ScoredTrial]) -> float | None:
+    told = [usd for trial in trials if (usd := trial.metrics.spent_elsewhere_usd) is not None]
+    return fsum(told) if told else None
+
+
 def _row(trial: ScoredTrial) -> SummaryTask:
-    metrics, evaluation = trial.metrics, trial.evaluation
-    rubric = evaluation.rubric if evaluation else None
+    metrics, evaluation, rubric = trial.metrics, trial.evaluation, trial.rubric
     tests = evaluation.tests if evaluation else None
     return SummaryTask(
         task=metrics.task,
@@ -198,11 +219,3 @@ def _row(trial: ScoredTrial) -> SummaryTask:
         repo_grounded=rubric.judge.grounding.repo_grounded if rubric and rubric.judge else None,
         findings=tuple(f"{f.severity}: {f.message}" for f in metrics.findings),
     )
-
-
-def _counted(kinds: Iterable[OutcomeKind]) -> dict[str, int]:
-    return dict(sorted(Counter(str(kind) for kind in kinds).items()))
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None

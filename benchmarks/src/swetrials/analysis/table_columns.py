@@ -1,12 +1,13 @@
 """The columns of the tables over a results tree: names, types, meanings, and where each value comes from."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import orjson
 
 if TYPE_CHECKING:  # the command line's help reads the names, and must not wait for the records' models
+    from swetrials.analysis.figures import Figures
     from swetrials.analysis.request_reading import RequestPart
     from swetrials.analysis.trial_reading import AttemptPart, TrialReading, UnitPart
     from swetrials.analysis.trial_row import TrialRow
@@ -72,13 +73,36 @@ class Table(Generic[T]):
     def json_lines(self, trial: TrialLine) -> Iterator[bytes]:
         """Give the lines of a trial as JSON, each with its end."""
         for line in self.lines(trial):
-            yield orjson.dumps({c.name: c.value(line) for c in self.columns}, option=orjson.OPT_APPEND_NEWLINE)
+            yield json_line(self.columns, line)
+
+
+def json_line(columns: "Sequence[Column[T]]", line: T) -> bytes:
+    """Return a line of a table as JSON, with its end."""
+    return orjson.dumps({c.name: c.value(line) for c in columns}, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _scores(trial: TrialLine) -> Iterator[ScoreLine]:
     if trial.reading.rubric:
         for unit, score in trial.reading.rubric.scores.items():
             yield ScoreLine(trial.row, unit, score)
+
+
+HOSTING: tuple[tuple[str, Type], ...] = (
+    ("instance_type", "VARCHAR"),
+    ("gpu", "VARCHAR"),
+    ("tensor_parallel_size", "BIGINT"),
+    ("precision", "VARCHAR"),
+    ("context_window", "BIGINT"),
+    ("engine", "VARCHAR"),
+)
+"""How the model was hosted, as far as that is told."""
+
+
+def _hosting_columns() -> "tuple[Column[TrialLine], ...]":
+    def of(name: str) -> Callable[[TrialLine], object]:
+        return lambda trial: getattr(trial.row.hosted, name, None)
+
+    return tuple(Column(name, kind, of(name), "of the hosting") for name, kind in HOSTING)
 
 
 TRIALS = Table[TrialLine](
@@ -100,16 +124,22 @@ TRIALS = Table[TrialLine](
         Column("tier", "VARCHAR", lambda t: t.row.tier, "the dataset's complexity"),
         Column("ref", "VARCHAR", lambda t: t.reading.metrics.ref),
         Column("task_sha256", "VARCHAR", lambda t: t.row.task_sha256, "of its text and settings"),
+        Column("given_sha256", "VARCHAR", lambda t: t.row.given_sha256, "of all that the agent was given"),
+        Column("commit", "VARCHAR", lambda t: t.row.commit, "of the task"),
+        *_hosting_columns(),
         Column("outcome", "VARCHAR", lambda t: t.row.outcome),
         Column("blame", "VARCHAR", lambda t: t.reading.metrics.outcome.blame),
         Column("detail", "VARCHAR", lambda t: t.reading.metrics.outcome.detail, "of the outcome"),
         Column("completed", "BOOLEAN", lambda t: t.row.completed),
         Column("valid", "BOOLEAN", lambda t: t.row.valid, "false: failed for another reason than model or agent"),
         Column("score", "DOUBLE", lambda t: t.row.score, "0 to 100, of completed trials"),
-        Column("judged_score", "DOUBLE", lambda t: _rubric_score(t), "of failed trials too"),
-        Column("judge", "VARCHAR", lambda t: _judge(t)),
+        Column("judged_score", "DOUBLE", lambda t: t.row.judged_score, "of failed trials too"),
+        Column("judge", "VARCHAR", lambda t: t.row.judge, "whose score it is"),
+        Column("judge_effort", "VARCHAR", lambda t: t.row.judge_effort),
+        Column("scored_sha256", "VARCHAR", lambda t: t.row.scored_sha256, "of all that scored it"),
         Column("repo_grounded", "BOOLEAN", lambda t: t.row.repo_grounded, "the judge read the repository"),
         Column("tests_passed", "BOOLEAN", lambda t: t.row.tests_passed),
+        Column("tests_sha256", "VARCHAR", lambda t: t.row.tests_sha256, "of all that tested it"),
         Column("tests_fraction", "DOUBLE", lambda t: _tests_fraction(t), "of the dataset's commands"),
         Column("cost_usd", "DOUBLE", lambda t: t.row.cost_usd, "over all attempts"),
         Column("cost_basis", "VARCHAR", lambda t: t.row.cost_basis),
@@ -124,8 +154,8 @@ TRIALS = Table[TrialLine](
         Column("cache_read_tokens", "BIGINT", lambda t: t.row.cache_read_tokens),
         Column("cache_write_tokens", "BIGINT", lambda t: t.row.cache_write_tokens),
         Column("output_tokens", "BIGINT", lambda t: t.row.output_tokens),
-        Column("total_tokens", "BIGINT", lambda t: t.reading.metrics.usage.headline.usage.total),
-        Column("tokens_completeness", "VARCHAR", lambda t: t.reading.metrics.usage.headline.completeness),
+        Column("total_tokens", "BIGINT", lambda t: t.row.total_tokens),
+        Column("tokens_completeness", "VARCHAR", lambda t: t.row.tokens_completeness),
         Column("artifacts", "BIGINT", lambda t: len(t.reading.metrics.artifacts_produced)),
         Column("findings", "BIGINT", lambda t: len(t.reading.metrics.findings), "how many"),
         Column("started_at", "VARCHAR", lambda t: t.reading.metrics.run_started_at, "ISO 8601"),
@@ -220,36 +250,69 @@ REQUESTS = Table[RequestLine](
     ),
 )
 
-RUN_KEYS = ("model", "agent", "skill", "scope", "provider", "rehearsal")
+
+@dataclass(frozen=True)
+class RunLine:
+    """The trials of one run, and their figures."""
+
+    first: "TrialRow"
+    figures: "Figures"
+    mixed: Sequence[str]
+    """What they are over several of."""
+
+
+def _hosted(run: RunLine) -> str | None:
+    told = [str(value) for name, _ in HOSTING if (value := getattr(run.first.hosted, name, None)) is not None]
+    return ", ".join(told) or None
+
+
+RUN_KEYS: tuple[Column[RunLine], ...] = (
+    Column("model", "VARCHAR", lambda r: r.first.model),
+    Column("agent", "VARCHAR", lambda r: r.first.agent),
+    Column("skill", "VARCHAR", lambda r: r.first.skill),
+    Column("scope", "VARCHAR", lambda r: r.first.scope),
+    Column("provider", "VARCHAR", lambda r: r.first.provider),
+    Column("hosted", "VARCHAR", _hosted, "how the model was hosted, as far as that is told"),
+    Column("rehearsal", "BOOLEAN", lambda r: r.first.rehearsal),
+)
 """What makes trials those of one run."""
 
-RUN_FIGURES = {
-    "trials": "count(*)",
-    "valid": "count(*) FILTER (valid)",
-    "completed": "count(*) FILTER (completed)",
-    "completion": "count(*) FILTER (completed) / nullif(count(*) FILTER (valid), 0)",
-    "scored": "count(score)",
-    "mean_score": "avg(score)",
-    "mean_score_with_failures": "if(count(score) = 0 AND count(*) FILTER (completed) > 0, NULL, "
-    "avg(if(completed, score, 0)) FILTER (valid))",
-    "tests_run": "count(tests_passed)",
-    "tests_passed": "count(*) FILTER (tests_passed)",
-    "cost_basis": "if(count(DISTINCT cost_basis) = 1, any_value(cost_basis), 'mixed')",
-    "mean_cost_usd": "avg(cost_usd) FILTER (completed)",
-    "costs_known": "count(cost_usd) FILTER (completed)",
-    "mean_latency_seconds": "avg(latency_seconds) FILTER (completed)",
-    "mean_turns": "avg(num_turns) FILTER (completed)",
-}
-"""What the trials of a run come to, by column of the view ``runs``. Means of costs, times and turns are over completed
-trials, those that are known; ``costs_known`` says how many these are."""
+RUN_FIGURES: tuple[Column[RunLine], ...] = (
+    Column("trials", "BIGINT", lambda r: r.figures.trials),
+    Column("valid", "BIGINT", lambda r: len(r.figures.valid)),
+    Column("completed", "BIGINT", lambda r: len(r.figures.completed)),
+    Column("failed", "BIGINT", lambda r: r.figures.failed, "on the model's or the agent's account"),
+    Column("infrastructure", "BIGINT", lambda r: r.figures.infrastructure, "failed for another reason"),
+    Column("completion", "DOUBLE", lambda r: r.figures.completion, "of valid trials"),
+    Column("scored", "BIGINT", lambda r: r.figures.scored, "completed ones"),
+    Column("unscored", "BIGINT", lambda r: r.figures.unscored, "completed ones"),
+    Column("mean_score", "DOUBLE", lambda r: r.figures.mean_score, "of completed trials"),
+    Column("mean_score_with_failures", "DOUBLE", lambda r: r.figures.mean_score_failures_as_zero, "failed ones as 0"),
+    Column("mean_score_all_trials", "DOUBLE", lambda r: r.figures.mean_score_all_trials, "unscored ones as 0"),
+    Column("tests_run", "BIGINT", lambda r: r.figures.tests_run, "valid trials with a verdict"),
+    Column("tests_passed", "BIGINT", lambda r: r.figures.tests_passed),
+    Column("tests_passed_share", "DOUBLE", lambda r: r.figures.tests_passed_share),
+    Column("cost_basis", "VARCHAR", lambda r: r.figures.cost_basis),
+    Column("mean_cost_usd", "DOUBLE", lambda r: r.figures.mean_cost_usd, "NULL: one of the trials has none"),
+    Column("cost_is_lower_bound", "BOOLEAN", lambda r: r.figures.cost_is_lower_bound),
+    Column("costs_known", "BIGINT", lambda r: r.figures.costs_known, "of completed trials"),
+    Column("total_cost_usd", "DOUBLE", lambda r: r.figures.total_cost_usd, "of all trials"),
+    Column("total_cost_is_lower_bound", "BOOLEAN", lambda r: r.figures.total_cost_is_lower_bound),
+    Column("mean_latency_seconds", "DOUBLE", lambda r: r.figures.mean_of("latency_seconds")),
+    Column("mean_turns", "DOUBLE", lambda r: r.figures.mean_of("num_turns")),
+    Column("mean_fresh_input_tokens", "DOUBLE", lambda r: r.figures.mean_of("fresh_input_tokens")),
+    Column("mean_cache_read_tokens", "DOUBLE", lambda r: r.figures.mean_of("cache_read_tokens")),
+    Column("mean_cache_write_tokens", "DOUBLE", lambda r: r.figures.mean_of("cache_write_tokens")),
+    Column("mean_output_tokens", "DOUBLE", lambda r: r.figures.mean_of("output_tokens")),
+    Column("tokens_are_lower_bound", "BOOLEAN", lambda r: r.figures.tokens_are_lower_bound),
+    Column("mixed", "VARCHAR", lambda r: "; ".join(r.mixed) or None, "what the figures are over several of"),
+)
+"""What the trials of a run come to: :mod:`swetrials.analysis.figures` says of each what it is over.
 
-RUNS = f"""
-    SELECT {", ".join(RUN_KEYS)}, {", ".join(f"{figure} AS {name}" for name, figure in RUN_FIGURES.items())}
-    FROM trials
-    GROUP BY {", ".join(RUN_KEYS)}
-    ORDER BY rehearsal, mean_score DESC NULLS LAST, {", ".join(RUN_KEYS)}
-"""
-"""The view ``runs``, one line a run."""
+Means are over tasks, of completed trials."""
+
+RUNS = (*RUN_KEYS, *RUN_FIGURES)
+"""The columns of the view ``runs``, one line a run."""
 
 TABLES: tuple[Table[Any], ...] = (TRIALS, ATTEMPTS, SCORES, REQUESTS)
 
@@ -257,25 +320,16 @@ TABLES: tuple[Table[Any], ...] = (TRIALS, ATTEMPTS, SCORES, REQUESTS)
 def views() -> dict[str, tuple[str, ...]]:
     """Return the columns of every view by its name, without opening anything."""
     columns = {table.name: tuple(column.name for column in table.columns) for table in TABLES}
-    return {"runs": (*RUN_KEYS, *RUN_FIGURES), **columns}
+    return {"runs": tuple(column.name for column in RUNS), **columns}
 
 
 def _imported(line: TrialLine, name: str) -> object:
     return getattr(line.reading.metrics.imported, name, None)
 
 
-def _rubric_score(line: TrialLine) -> float | None:
-    return line.reading.rubric.task_score if line.reading.rubric else None
-
-
-def _judge(line: TrialLine) -> str | None:
-    rubric = line.reading.rubric
-    return rubric.judge.name if rubric and rubric.judge else None
-
-
 def _tests_fraction(line: TrialLine) -> float | None:
-    evaluation = line.reading.evaluation
-    return evaluation.tests.fraction if evaluation and evaluation.tests else None
+    tests = line.reading.tests
+    return tests.tests.fraction if tests and tests.tests else None
 
 
 def _attempts(line: TrialLine) -> int | None:

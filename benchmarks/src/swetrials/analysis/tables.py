@@ -7,19 +7,25 @@ with every way out of it shut.
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
+from swetrials.analysis.figures import Figures
+from swetrials.analysis.mixtures import mixed
 from swetrials.analysis.request_reading import RequestPart, read_requests
 from swetrials.analysis.results_tree import Tell, read_readings, row_of
-from swetrials.analysis.table_columns import RUNS, TABLES, TrialLine, views
+from swetrials.analysis.table_columns import RUN_KEYS, RUNS, TABLES, RunLine, TrialLine, json_line, views
 from swetrials.analysis.trial_reading import TrialReading
+from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.errors import KnownError
 from swetrials.store.results import TrialFolder
+
+_RUNS = "runs"
 
 SHUT = {
     "memory_limit": "'4GB'",
@@ -43,20 +49,21 @@ class Answer:
     rows: list[tuple[object, ...]]
 
 
-def query(tree: Path, sql: str, tell: Tell) -> Answer:
+def query(tree: Path, sql: str, tell: Tell, judge: str | None = None) -> Answer:
     """Ask a results tree.
 
     Args:
         tree: a results tree, or any folder in one.
         sql: DuckDB's, over the views of :func:`~swetrials.analysis.table_columns.views`.
         tell: takes one line for each file, or line of one, that cannot be read and is left out.
+        judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
 
     Raises:
-        ResultsTreeError: there is no trial that can be read.
+        ResultsTreeError: there is no trial that can be read, or no judge or several of that name.
         QueryError: the SQL is at fault.
     """
     with duckdb.connect() as connection:
-        _fill(connection, tree, _asked(sql), tell)
+        _fill(connection, read_readings(tree, tell, judge), tree, _named(sql), tell)
         for name, value in SHUT.items():
             connection.execute(f"SET {name} = {value}")
         try:
@@ -73,33 +80,48 @@ def _named(sql: str) -> set[str]:
     return words & views().keys()
 
 
-def _asked(sql: str) -> set[str]:
-    """Return the tables that the SQL may need: reading every request takes longer than all else together."""
-    named = _named(sql)
-    return named | {"trials"} if "runs" in named else named
-
-
-def _fill(connection: duckdb.DuckDBPyConnection, tree: Path, asked: set[str], tell: Tell) -> None:
-    """Make the tables and fill those that are asked for.
+def _fill(
+    connection: duckdb.DuckDBPyConnection, readings: Iterable[TrialReading], tree: Path, asked: set[str], tell: Tell
+) -> None:
+    """Make the tables and fill those that are asked for: reading every request takes longer than all else together.
 
     Lines of JSON, with the types given, are the quickest way into them that needs no further library.
     """
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        files = {table.name: Path(folder, table.name) for table in TABLES}
+        files = {name: Path(folder, name) for name in views()}
         with ExitStack() as stack:
             streams = [(t, stack.enter_context(files[t.name].open("wb"))) for t in TABLES if t.name in asked]
-            for reading in read_readings(tree, tell):
+            for reading in readings:
                 trial = TrialLine(row_of(reading), reading, _requests(tree, reading, tell))
                 for table, stream in streams:
                     stream.writelines(table.json_lines(trial))
-        for table in TABLES:
-            connection.execute(f"CREATE TABLE {table.name} ({', '.join(f'{c.name} {c.type}' for c in table.columns)})")
-            file = files[table.name]
+                if _RUNS in asked:
+                    rows.append(trial.row)
+        if rows:
+            files[_RUNS].write_bytes(b"".join(json_line(RUNS, run) for run in runs_of(rows)))
+        for name, columns in ((_RUNS, RUNS), *((table.name, table.columns) for table in TABLES)):
+            connection.execute(f"CREATE TABLE {name} ({', '.join(f'{c.name} {c.type}' for c in columns)})")
+            file = files[name]
             if file.exists() and file.stat().st_size:
-                types = ", ".join(f"{column.name}: '{column.type}'" for column in table.columns)
+                types = ", ".join(f"{column.name}: '{column.type}'" for column in columns)
                 read = f"read_json($1, format = 'newline_delimited', columns = {{{types}}})"
-                connection.execute(f"INSERT INTO {table.name} SELECT * FROM {read}", [os.fspath(file)])
-    connection.execute(f"CREATE VIEW runs AS {RUNS}")
+                connection.execute(f"INSERT INTO {name} SELECT * FROM {read}", [os.fspath(file)])
+
+
+def runs_of(rows: Iterable[TrialRow]) -> list[RunLine]:
+    """Return the runs that trials are of: real ones first, then by score."""
+    grouped: defaultdict[tuple[object, ...], list[TrialRow]] = defaultdict(list)
+    for row in rows:
+        grouped[row.model, row.agent, row.skill, row.scope, row.provider, row.hosted, row.rehearsal].append(row)
+    runs = [RunLine(of_run[0], Figures(of_run), mixed(of_run)) for of_run in grouped.values()]
+    return sorted(runs, key=_order)
+
+
+def _order(run: RunLine) -> tuple[bool, bool, float, tuple[str, ...]]:
+    score = run.figures.mean_score
+    keys = tuple(str(column.value(run)) for column in RUN_KEYS)
+    return run.first.rehearsal, score is None, -(score or 0.0), keys
 
 
 def _requests(tree: Path, reading: TrialReading, tell: Tell) -> Callable[[], Iterator[tuple[int, RequestPart]]]:

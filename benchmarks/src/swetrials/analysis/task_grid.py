@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from swetrials.analysis.candidates import by_candidate
+from swetrials.analysis.figures import Figures
 from swetrials.analysis.trial_row import TrialRow
 
 
@@ -23,18 +24,17 @@ class TaskCell:
     @property
     def score(self) -> float | None:
         """Mean over the completed trials with a score; ``None``: there is none."""
-        scores = [row.score for row in self.trials if row.valid and row.completed and row.score is not None]
-        return fmean(scores) if scores else None
+        return Figures(self.trials).mean_score
 
     @property
     def failed(self) -> int:
         """Trials that did not complete on the model's or the agent's account."""
-        return sum(row.valid and not row.completed for row in self.trials)
+        return Figures(self.trials).failed
 
     @property
     def not_valid(self) -> int:
         """Trials that failed for another reason and say nothing about the model."""
-        return sum(not row.valid for row in self.trials)
+        return Figures(self.trials).infrastructure
 
 
 def task_cells(rows: Iterable[TrialRow]) -> list[TaskCell]:

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from swetrials.records.base import PathPart
 from swetrials.records.cost import Basis, CostStatus
+from swetrials.records.evaluation import UNNAMED, judge_label
+from swetrials.records.metrics import Hosting
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Completeness, Usage
 from swetrials.store.files import RecordError, first_fault, refuse_foreign
@@ -42,6 +44,7 @@ class IdentityPart(RecordPart):
     scope: PathPart
     dataset: str
     task_sha256: str | None = None
+    given_sha256: str | None = None
     rehearsal: bool
 
 
@@ -114,6 +117,24 @@ class FindingPart(RecordPart):
     code: str
 
 
+class HostingPart(Hosting):
+    """Of ``hosting``."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    @property
+    def told(self) -> Hosting | None:
+        """The same as a record of its own; ``None``: nothing of it is told."""
+        known = self.model_dump(include=set(Hosting.model_fields), exclude_none=True)
+        return Hosting(**known) if known else None
+
+
+class CommitPart(RecordPart):
+    """Of ``provenance``."""
+
+    commit: str | None = None
+
+
 class ImportedPart(RecordPart):
     """Of ``imported``."""
 
@@ -153,6 +174,8 @@ class MetricsPart(RecordPart):
     attempts: tuple[AttemptPart, ...] = ()
     findings: tuple[FindingPart, ...] = ()
     imported: ImportedPart | None = None
+    hosting: HostingPart | None = None
+    provenance: CommitPart = CommitPart()
 
 
 class ScoresPart(RecordPart):
@@ -179,7 +202,13 @@ class JudgePart(RecordPart):
 
     name: str
     model: str | None = None
+    reasoning_effort: str | None = None
     grounding: GroundingPart = GroundingPart()
+
+    @property
+    def key(self) -> str:
+        """What a judge is called among several; as the records have it."""
+        return judge_label(self.name, self.model)
 
 
 class RubricPart(RecordPart):
@@ -199,11 +228,45 @@ class TestsPart(RecordPart):
     fraction: float | None = None
 
 
+class JudgmentPart(RecordPart):
+    """Of one of ``judges``."""
+
+    kind: str
+    scored_sha256: str | None = None
+    rubric: RubricPart | None = None
+    tests: TestsPart | None = None
+
+
 class EvaluationPart(ScoresPart):
     """Of ``eval.json``."""
 
     rubric: RubricPart | None = None
     tests: TestsPart | None = None
+    judges: dict[str, JudgmentPart] = {}
+    headline_judge: str | None = None
+
+    @property
+    def rubric_judges(self) -> dict[str, JudgmentPart]:
+        """Every judge that gives points, by name. An older record has one, which its own block names."""
+        named = {name: one for name, one in self.judges.items() if one.kind == "rubric" and one.rubric}
+        if named or self.rubric is None:
+            return named
+        name = self.rubric.judge.key if self.rubric.judge else UNNAMED
+        return {name: JudgmentPart(kind="rubric", rubric=self.rubric)}
+
+    def judged_by(self, judge: str | None) -> tuple[str | None, JudgmentPart | None]:
+        """Return a judge's name and its word; without a name, those of the headline, else of the first there is."""
+        judges = self.rubric_judges
+        name = judge if judge is not None else self.headline_judge
+        if judge is None and name not in judges:
+            name = next(iter(judges), None)
+        return (None if name == UNNAMED else name, judges[name]) if name in judges else (None, None)
+
+    @property
+    def tests_judgment(self) -> JudgmentPart | None:
+        """The tests' word."""
+        named = next((one for one in self.judges.values() if one.kind == "tests" and one.tests), None)
+        return named or (JudgmentPart(kind="tests", tests=self.tests) if self.tests else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +276,8 @@ class TrialReading:
     folder: str
     metrics: MetricsPart
     evaluation: EvaluationPart | None
+    judge: str | None = None
+    """Whose scores are asked for, by full name; ``None``: the headline's."""
 
     @property
     def completed(self) -> bool:
@@ -220,21 +285,42 @@ class TrialReading:
         return self.metrics.outcome.kind is OutcomeKind.COMPLETED
 
     @property
+    def judges(self) -> list[str]:
+        """The names of the judges that gave points, or tried to."""
+        return [name for name in (self.evaluation.rubric_judges if self.evaluation else ()) if name != UNNAMED]
+
+    @property
+    def judgment(self) -> tuple[str | None, JudgmentPart | None]:
+        """The name of the judge whose scores are taken, and its word."""
+        return self.evaluation.judged_by(self.judge) if self.evaluation else (None, None)
+
+    @property
     def rubric(self) -> RubricPart | None:
-        """The judge's word, when it gave scores."""
-        rubric = self.evaluation.rubric if self.evaluation else None
+        """That judge's word, when it gave scores."""
+        judgment = self.judgment[1]
+        rubric = judgment.rubric if judgment else None
         return rubric if rubric and rubric.status == "scored" else None
 
+    @property
+    def tests(self) -> JudgmentPart | None:
+        """The tests' word."""
+        return self.evaluation.tests_judgment if self.evaluation else None
 
-def read_trial(folder: TrialFolder, tree: Path) -> TrialReading:
+
+def read_trial(folder: TrialFolder, tree: Path, judge: str | None = None) -> TrialReading:
     """Read one trial; scores that belong to an earlier trial in its folder are none.
+
+    Args:
+        folder: the trial's.
+        tree: what its name is to be relative to.
+        judge: whose scores are asked for, by full name; ``None``: the headline's.
 
     Raises:
         RecordError: one of its files cannot be read.
     """
     metrics = read_part(folder.metrics_file, MetricsPart)
     evaluation = read_scores(folder, metrics.trial.id, EvaluationPart)
-    return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation)
+    return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation, judge)
 
 
 def read_scores(folder: TrialFolder, trial_id: str, kind: type[S]) -> S | None:

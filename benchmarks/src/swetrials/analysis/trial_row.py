@@ -3,15 +3,17 @@
 from dataclasses import dataclass, field
 
 from swetrials.records.leaderboard import HostingBasis
+from swetrials.records.metrics import Hosting
+from swetrials.records.usage import Completeness
 
 
 @dataclass(frozen=True, slots=True)
 class TrialRow:
     """The figures of one trial, whether it was run here or imported.
 
-    A trial counts in the score mean when it is ``completed``. One that is ``valid`` but not completed (the model's or
-    the agent's failure) counts in the completion rate, and as 0 in the mean with failures. One that is not
-    ``valid`` failed for another reason than model or agent, and counts in neither.
+    ``completed``: model and agent did what was asked. ``valid`` but not completed: the model's or the agent's failure.
+    Not ``valid``: it failed for another reason. Which of them count in which figure stands in
+    :mod:`swetrials.analysis.figures`.
     """
 
     folder: str
@@ -35,6 +37,9 @@ class TrialRow:
     score: float | None
     """0 to 100; ``None``: not scored, or it failed."""
 
+    judged_score: float | None = None
+    """What the judge gave, whatever became of the trial; that of a failed trial is in no mean."""
+
     unit_scores: dict[str, float] = field(default_factory=dict)
     """Of each artifact, 0 to 100, by ``records.evaluation.UNITS``."""
 
@@ -51,7 +56,12 @@ class TrialRow:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     output_tokens: int | None = None
+    tokens_completeness: Completeness = "unknown"
+    """Of the four buckets: ``lower_bound`` makes each of them an "at least"."""
+
     tests_passed: bool | None = None
+    """The tests' word on the patch, whatever became of the trial; ``None``: they gave none."""
+
     repo_grounded: bool | None = None
     rehearsal: bool = False
     source: str | None = None
@@ -60,6 +70,32 @@ class TrialRow:
     dataset: str | None = None
     task_sha256: str | None = None
     """Of the task as it was worded; ``None``: not known. Two wordings are two tasks, whatever their name."""
+
+    given_sha256: str | None = None
+    """Of all that the agent was given; ``None``: an older record. Equal ones are one task, whatever scores it."""
+
+    commit: str | None = None
+    """What the task's ref was resolved to."""
+
+    judge: str | None = None
+    """Whose score it is: ``codex/<model>``; ``None``: there is none, or nobody tells."""
+
+    judge_effort: str | None = None
+    scored_sha256: str | None = None
+    """Of all that the score was made with; ``None``: no score, or an older judgment, which is a version of its own."""
+
+    tests_sha256: str | None = None
+    """Of all that the tests' verdict was made with, likewise."""
+
+    hosted: Hosting | None = None
+    """How the model was hosted, as far as anybody told."""
+
+    @property
+    def total_tokens(self) -> int | None:
+        """The buckets that are known, added; ``None``: none is."""
+        buckets = (self.fresh_input_tokens, self.cache_read_tokens, self.cache_write_tokens, self.output_tokens)
+        known = [count for count in buckets if count is not None]
+        return sum(known) if known else None
 
     @property
     def hosting(self) -> HostingBasis:

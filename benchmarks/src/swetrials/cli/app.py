@@ -7,9 +7,11 @@ from typing import Annotated, NoReturn
 import typer
 
 from swetrials import __version__
+from swetrials.cli.answer_app import answer
 from swetrials.cli.batch_app import batch_app
 from swetrials.cli.clean_app import clean
 from swetrials.cli.compare_app import compare
+from swetrials.cli.judge_option import JudgeChosen
 from swetrials.cli.lean import LeanGroup
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.report_app import report
@@ -39,6 +41,7 @@ app.add_typer(collect_app, name="collect")
 app.add_typer(batch_app, name="batch")
 app.add_typer(router_app, name="router")
 app.command(epilog="Example: swetrials clean --checkouts --trash --dry-run")(clean)
+app.command(epilog="Example: swetrials answer swe-benchmark-data")(answer)
 app.command(epilog="Example: swetrials compare claude-opus-5 kimi-k3 --tree swe-benchmark-data")(compare)
 app.command(epilog="Example: swetrials report swe-benchmark-data --out report.html --charts charts")(report)
 app.command("import", epilog="Example: swetrials import published-runs.csv --into published-results")(import_)
@@ -162,12 +165,13 @@ def judge(
 @app.command(epilog="Example: swetrials summarize --folder swe-benchmark-data/rehearsal/claude-code/swe3/quickstart")
 def summarize(
     folder: Annotated[Path, typer.Option(help="The folder of a run: <model>/<agent>/<skill>/<scope>.")],
+    judge: JudgeChosen = None,
     as_json: AsJson = False,
 ) -> None:
     """Write run-summary.json and run-summary.md, and print the results table."""
     from swetrials.cli import running
 
-    _leave(running.summarize(folder, as_json=as_json))
+    _leave(running.summarize(folder, judge=judge, as_json=as_json))
 
 
 @app.command(epilog="Example: swetrials cost swe-benchmark-data/rehearsal")

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from swetrials.analysis.candidates import labels
 from swetrials.analysis.claim import claim
-from swetrials.analysis.comparison import compare
+from swetrials.analysis.comparison import compare, early_look
 from swetrials.analysis.results_tree import read_rows
 from swetrials.analysis.run_finding import find_runs
 from swetrials.analysis.summary import read_trials
@@ -20,20 +20,23 @@ from swetrials.reports import claim_sentence, comparison_table
 from swetrials.store.files import RecordError, to_json
 
 
-def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json: bool) -> int:
+def show(first: str, second: str, tree: Path, *, tie_band: float | None, judge: str | None, as_json: bool) -> int:
     """Print what can be claimed of two runs, then what differs, with the number of trials behind each figure.
 
     Raises:
         RunNameError: a name stands for no run of the tree, or for several.
         SummaryError: one of the folders is no run's, or the two have nothing in common.
-        MixtureError: one of the two is a rehearsal and the other is not.
+        MixtureError: one of the two is a rehearsal and the other is not, or several judges scored them.
         RecordError: a record cannot be read.
     """
     folders = find_runs(first, second, tree)
-    rows = [_rows(folder) for folder in folders]
-    comparison = compare(read_trials(folders[0]), read_trials(folders[1]), (str(folders[0]), str(folders[1])))
+    rows = [_rows(folder, judge) for folder in folders]
+    first_trials, second_trials = (read_trials(folder, judge) for folder in folders)
+    comparison = compare(first_trials, second_trials, (str(folders[0]), str(folders[1])))
     found = claim(*rows, tie_band=tie_band)
-    comparison = comparison.model_copy(update={"claim": found})
+    looks = [early_look(*run) for run in zip(folders, (first_trials, second_trials), strict=True)]
+    unfinished = tuple(f"{name} has {look}" for name, look in zip("AB", looks, strict=True) if look)
+    comparison = comparison.model_copy(update={"claim": found, "unfinished": unfinished})
     if as_json:
         print(to_json(comparison).decode(), end="")
         return 0
@@ -41,6 +44,8 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json
     console.print(Text(claim_sentence.sentence(found, *_names(comparison)), style="bold"), soft_wrap=True)
     if (closing := claim_sentence.closing(found)) is not None:
         console.print(Text(closing, style="dim"), soft_wrap=True)
+    if (early := claim_sentence.early(comparison.unfinished)) is not None:
+        console.print(Text(early, style="yellow"), soft_wrap=True)
     console.print()
     for line in comparison_table.heads(comparison):
         console.print(Text(line), soft_wrap=True)
@@ -50,17 +55,17 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, as_json
     for row in comparison_table.rows(comparison):
         table.add_row(*map(Text, row))
     console.print(table)
-    console.print(Text(comparison_table.closing(), style="dim"))
+    console.print(Text(comparison_table.closing(), style="dim"), soft_wrap=True)
     return 0
 
 
-def _rows(run: Path) -> list[TrialRow]:
+def _rows(run: Path, judge: str | None) -> list[TrialRow]:
     """Return a run's trials, each with a folder that tells it from the other run's.
 
     Raises:
         RecordError: one cannot be read: who compares two runs is not told about parts of them.
     """
-    return [replace(row, folder=str(run / row.folder)) for row in read_rows(run, _refuse)]
+    return [replace(row, folder=str(run / row.folder)) for row in read_rows(run, _refuse, judge)]
 
 
 def _refuse(left_out: str) -> None:

@@ -161,5 +161,5 @@ def _told(progress: Progress) -> list[str]:
     known = [_state(progress)]
     if progress.tokens is not None:
         cost = "cost unknown" if progress.cost_usd is None else f"${progress.cost_usd:.2f}"
-        known += [f"{progress.turns} turns", f"{figures.tokens(progress.tokens)} tokens", cost]
+        known += [figures.counted(progress.turns, "turn"), f"{figures.tokens(progress.tokens)} tokens", cost]
     return known

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from swetrials.cli.judge_option import JudgeChosen
+
 
 def report(
     tree: Annotated[Path | None, typer.Argument(help="A results tree, or any folder in one.")] = None,
@@ -19,6 +21,7 @@ def report(
         float | None,
         typer.Option(min=0, max=100, help="Points within which two scores are equal; default: from the noise."),
     ] = None,
+    judge: JudgeChosen = None,
     example: Annotated[
         bool, typer.Option("--example", help="Report the published figures that come with the project.")
     ] = False,
@@ -30,4 +33,4 @@ def report(
         raise typer.BadParameter("name a results tree, or give --example; one of the two")
     if tree is None:
         raise typer.Exit(reporting.write_example(out, charts, tie_band))
-    raise typer.Exit(reporting.write(tree, out or Path("report.html"), charts, tie_band))
+    raise typer.Exit(reporting.write(tree, out or Path("report.html"), charts, tie_band, judge))

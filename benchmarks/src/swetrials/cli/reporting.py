@@ -9,7 +9,7 @@ from swetrials.reports.page import report, write_report
 from swetrials.store.project import find_project
 
 
-def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -> int:
+def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None, judge: str | None = None) -> int:
     """Write a report of a results tree and say where it is; return 1 when trials could not be read.
 
     Raises:
@@ -21,7 +21,7 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
     check_output("--out", page)
     check_folder("--charts", charts)
     left_out = LeftOut()
-    made = report(tree, page.parent, tie_band=tie_band, tell=left_out)
+    made = report(tree, page.parent, tie_band=tie_band, judge=judge, tell=left_out)
     write_report(made, page, charts)
     print(f"{page}: {page.stat().st_size / 1000:,.0f} kB, {counted(len(made.drawings), 'chart')}")
     if charts is not None and made.drawings:
@@ -35,7 +35,7 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None) -
 
 
 def write_example(page: Path | None, charts: Path | None, tie_band: float | None) -> int:
-    """Write a report of the published figures that come with the project, beside a results tree of them.
+    """Write a report of the published figures that come with the project, and a results tree of them.
 
     Raises:
         ProjectError: the project's folder cannot be found.
@@ -43,4 +43,8 @@ def write_example(page: Path | None, charts: Path | None, tie_band: float | None
         ReportError: a file cannot be written.
     """
     page = page or FOLDER / "report.html"
-    return write(example_tree(find_project(), page.parent), page, charts, tie_band)
+    check_output("--out", page)
+    tree = example_tree(find_project())
+    code = write(tree, page, charts, tie_band)
+    print(f"{tree}: the published figures as a results tree, which the page's links lead to")
+    return code

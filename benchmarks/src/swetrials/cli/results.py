@@ -20,7 +20,7 @@ from swetrials.reports.figures import UNKNOWN
 Form = Literal["table", "json", "csv"]
 
 
-def show(tree: Path, sql: str | None, form: Form) -> int:
+def show(tree: Path, sql: str | None, form: Form, judge: str | None = None) -> int:
     """Print a line for each run, or what a query gives.
 
     Files that cannot be read are named on standard error; the others make the result.
@@ -33,7 +33,7 @@ def show(tree: Path, sql: str | None, form: Form) -> int:
         QueryError: the SQL is at fault.
     """
     left_out = LeftOut()
-    answer = query(tree, "FROM runs" if sql is None else sql, left_out)
+    answer = query(tree, "FROM runs" if sql is None else sql, left_out, judge)
     match form:
         case "json":
             print(json.dumps([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]))
@@ -52,7 +52,7 @@ def _show_runs(answer: Answer) -> None:
     console = console_for_output()
     console.print(Text(results_table.heading(runs)), soft_wrap=True)
     columns = results_table.columns(runs)
-    words = {"model", "agent", "skill", "scope", "provider", "basis"}
+    words = {"model", "agent", "skill", "scope", "provider", "hosted", "basis", "over several"}
     _show(columns, results_table.rows(runs), {name for name in columns if name not in words})
     for line in results_table.closing():
         console.print(Text(line, style="dim"), soft_wrap=True)

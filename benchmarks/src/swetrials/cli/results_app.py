@@ -6,6 +6,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from swetrials.cli.judge_option import JudgeChosen
+
 
 def import_(
     source_path: Annotated[
@@ -47,6 +49,7 @@ class ResultsCommand(TyperCommand):
 def results(
     tree: Annotated[Path, typer.Argument(help="A results tree, or any folder in one.")] = Path("swe-benchmark-data"),
     sql: Annotated[str | None, typer.Option(help="DuckDB's SQL over the views below; default: FROM runs.")] = None,
+    judge: JudgeChosen = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
@@ -55,4 +58,4 @@ def results(
 
     if as_json and as_csv:
         raise typer.BadParameter("give --json or --csv, not both")
-    raise typer.Exit(results.show(tree, sql, "json" if as_json else "csv" if as_csv else "table"))
+    raise typer.Exit(results.show(tree, sql, "json" if as_json else "csv" if as_csv else "table", judge))

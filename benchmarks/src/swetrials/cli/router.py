@@ -10,7 +10,9 @@ from swetrials.reports.figures import counted
 from swetrials.store.files import to_json, write_record
 
 
-def build(tree: Path, out: Path | None, *, scope: str | None, skill: str | None, agent: str | None) -> int:
+def build(
+    tree: Path, out: Path | None, *, scope: str | None, skill: str | None, agent: str | None, judge: str | None = None
+) -> int:
     """Write models.json, or print it.
 
     Trials that cannot be read are named on standard error; the others make the figures.
@@ -25,7 +27,7 @@ def build(tree: Path, out: Path | None, *, scope: str | None, skill: str | None,
     """
     check_output("--out", out)
     left_out = LeftOut()
-    built = router_models(read_rows(tree, left_out), scope=scope, skill=skill, agent=agent)
+    built = router_models(read_rows(tree, left_out, judge), scope=scope, skill=skill, agent=agent)
     if out is None:
         print(to_json(built).decode(), end="")
     else:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from swetrials.cli.judge_option import JudgeChosen
 from swetrials.cli.lean import LeanGroup
 from swetrials.cli.options import with_config_keys
 from swetrials.cli.router_evaluate_app import EXAMPLE, evaluate
@@ -23,11 +24,12 @@ def build(
     scope: Annotated[str | None, typer.Option(help="Take trials of this scope alone.")] = None,
     skill: Annotated[str | None, typer.Option(help="Take trials of this skill alone.")] = None,
     agent: Annotated[str | None, typer.Option(help="Take trials of this agent alone.")] = None,
+    judge: JudgeChosen = None,
 ) -> None:
     """Work out models.json for the skill swe-router: each model's means, by tier, completion and frontier."""
     from swetrials.cli import router
 
-    raise typer.Exit(router.build(tree, out, scope=scope, skill=skill, agent=agent))
+    raise typer.Exit(router.build(tree, out, scope=scope, skill=skill, agent=agent, judge=judge))
 
 
 @router_app.command(

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from swetrials.cli.judge_option import JudgeChosen
+
 EXAMPLE = (
     "Example: swetrials router evaluate --data swe-benchmark-data --holdout --floor-sweep 55,65,70,75 "
     "--out-md evaluation.md"
@@ -38,6 +40,7 @@ def evaluate(
     ] = None,
     available: Annotated[str | None, typer.Option(help="Models that can be had; default: all.", metavar="A,B")] = None,
     tie_band: Annotated[float | None, typer.Option(min=0, max=100, help="Points; default: the rule's own.")] = None,
+    judge: JudgeChosen = None,
     out_json: Annotated[Path | None, typer.Option(help="Write the record here.", metavar="FILE")] = None,
     out_md: Annotated[
         Path | None, typer.Option(help="Write the page here, and its chart beside it.", metavar="FILE")
@@ -61,5 +64,6 @@ def evaluate(
         available=router_evaluating.names("--available", available),
         baseline=baseline,
         tie_band=tie_band,
+        judge=judge,
     )
     raise typer.Exit(router_evaluating.run(request, out_json, out_md))

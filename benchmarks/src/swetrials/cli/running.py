@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from swetrials.cli import answering
 from swetrials.cli.interrupting import run_async
 from swetrials.cli.judging import judged_line
 from swetrials.cli.rendering import console_for_output, show_summary
@@ -67,22 +68,23 @@ def end_to_end(
 
     result, words = run_async(go)
     _show_scopes(console, bench.plan.scopes)
+    answering.show_scopes(console, bench.plan.scopes)
     return _exit_code(console, result, words)
 
 
-def summarize(folder: Path, *, as_json: bool) -> int:
+def summarize(folder: Path, *, judge: str | None = None, as_json: bool) -> int:
     """Summarise one run's folder; what a killed run had spent there is put into its records first."""
     recover_idle(folder, default_book(find_project().config))
     if as_json:
-        print(to_json(summarize_scope(folder)).decode(), end="")
+        print(to_json(summarize_scope(folder, judge)).decode(), end="")
     else:
-        _show_scopes(console_for_output(), [folder])
+        _show_scopes(console_for_output(), [folder], judge)
     return 0
 
 
-def _show_scopes(console: Console, scopes: Sequence[Path]) -> None:
+def _show_scopes(console: Console, scopes: Sequence[Path], judge: str | None = None) -> None:
     for scope in scopes:
-        show_summary(console, summarize_scope(scope))
+        show_summary(console, summarize_scope(scope, judge))
         console.print(Text(f"\nwritten to {scope}/"), soft_wrap=True)
         console.print("  run-summary.md and run-summary.json; in each trial's folder: metrics.json,")
         console.print("  eval.json once it is judged, the artifacts, attempts/*/stream.jsonl")

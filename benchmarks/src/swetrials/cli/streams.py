@@ -131,7 +131,7 @@ def _doubts(tally: Tally) -> list[Finding]:
 def _close(tally: Tally) -> None:
     outcome = tally.outcome
     blame = f", blame {outcome.blame}" if outcome.blame else ""
-    spent = f"{tally.turns} turns, {figures.total_tokens(tally.usage)} tokens"
+    spent = f"{figures.counted(tally.turns, 'turn')}, {figures.total_tokens(tally.usage)} tokens"
     print(f"{outcome.kind}{blame}: {spent} {outcome.detail}".rstrip())
     for finding in _doubts(tally):
         print(f"{finding.severity}: {finding.message} ({finding.code})")

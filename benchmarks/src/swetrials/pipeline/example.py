@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from swetrials.analysis.published_runs import Defaults, read_published_runs
-from swetrials.pipeline.importing import write_tree
+from swetrials.pipeline.importing import ImportingError, write_tree
 from swetrials.store.project import Project
 
 FOLDER = Path("example-report")
@@ -18,13 +18,21 @@ _DEFAULTS = Defaults(
 """What the columns of the file do not say; ``docs/metrics/README.md`` tells where the figures are from."""
 
 
-def example_tree(project: Project, folder: Path) -> Path:
-    """Return the tree of the published figures, ``results`` in a folder; it is made where it is not there yet.
+def example_tree(project: Project) -> Path:
+    """Return the tree of the published figures; it is made in :data:`FOLDER` where it is not there yet.
+
+    It has its own folder, wherever the page is to be: several hundred files are not strewn about beside it.
 
     Raises:
         ImportingError: there is something else in its place.
         OSError: the folder cannot be written.
     """
-    tree = folder / "results"
-    write_tree(read_published_runs(project.docs / "metrics" / "published-runs.csv", _DEFAULTS), tree)
+    tree = FOLDER / "results"
+    trials = read_published_runs(project.docs / "metrics" / "published-runs.csv", _DEFAULTS)
+    try:
+        write_tree(trials, tree)
+    except ImportingError:
+        raise ImportingError(
+            f"{tree}: the published figures belong here, and something else is in its place; move it away"
+        ) from None
     return tree

@@ -11,7 +11,7 @@ Unit = Literal["points", "share", "USD", "turns", "tokens", "seconds"]
 
 
 class Mean(Record):
-    """A mean per trial; ``None`` when no trial has the figure."""
+    """A mean over tasks; ``None`` when no trial has the figure, or a cost is not known of all."""
 
     value: float | None = None
     trials: int = Field(0, description="trials that the mean stands on")
@@ -60,5 +60,6 @@ class Comparison(Record):
     tasks: tuple[str, ...] = Field(description="that both runs have; the others are in no figure")
     only_first: tuple[str, ...] = ()
     only_second: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = Field((), description="how far a run has come that is not finished: 12 of 21 trials")
     claim: Claim | None = Field(None, description="what may be said of score and cost, with intervals")
     measures: tuple[Measure, ...]

@@ -5,6 +5,7 @@ from typing import Final, Literal, Self
 from pydantic import Field
 
 from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.metrics import Hosting
 
 LEVEL: Final = 0.95
 """Of every interval: intervals made this way hold the true figure in 95 of 100 benchmarks of this kind."""
@@ -28,6 +29,12 @@ class Estimate(Record):
     level: float = LEVEL
     tasks: int = Field(0, description="tasks with at least one trial that counts; each has the same weight")
     trials: int = Field(0, description="trials that count, repeats among them")
+    largest_share: float | None = Field(
+        None,
+        exclude_if=lambda share: share is None,
+        description="of a cost or a saving: what one task is of the whole, where it is over a quarter, so that the "
+        "interval holds less often than it says",
+    )
 
     @property
     def half_width(self) -> float | None:
@@ -36,17 +43,21 @@ class Estimate(Record):
 
 
 class Candidate(Record):
-    """What is compared: a model behind an agent, with a skill, on a provider."""
+    """What is compared: a model behind an agent, with a skill, on a provider, hosted in one way."""
 
     model: str = Field(description="the slug")
     agent: str
     skill: str
     provider: str
+    hosted: Hosting | None = Field(
+        None, exclude_if=lambda hosted: hosted is None, description="how the model was hosted; absent: nobody told"
+    )
 
     @property
     def key(self) -> str:
-        """The four names as one text, unique within a leaderboard."""
-        return "/".join((self.model, self.agent, self.skill, self.provider))
+        """The four names, and how the model was hosted where that is told, as one text, unique within a leaderboard."""
+        told = self.hosted.model_dump(exclude_none=True) if self.hosted else {}
+        return "/".join((self.model, self.agent, self.skill, self.provider, *(f"{k}={v}" for k, v in told.items())))
 
 
 class PassK(Record):
@@ -120,10 +131,11 @@ class ModelStanding(Candidate):
     )
     cost_usd: Estimate = Field(description="per trial, completed trials alone; None when one of them has no price")
     cost_is_lower_bound: bool = False
+    tokens_are_lower_bound: bool = Field(False, description="the means of tokens are at least what they say")
     trials_without_cost: int = Field(0, description="completed trials the cost of which is not known")
     latency_seconds: Estimate = Field(description="per trial, completed trials alone")
     completion: Estimate = Field(description="share of valid trials that completed")
-    tests_passed: Estimate = Field(description="share of valid trials with tests of which the tests passed")
+    tests_passed: Estimate = Field(description="share of valid trials with a verdict of the tests whose tests passed")
     tiers: dict[str, TierStanding] = {}
     completion_reliability: Reliability | None = Field(None, description="None: no repeats")
     tests_reliability: Reliability | None = Field(None, description="None: no repeats, or no tests")
@@ -141,8 +153,14 @@ class PairedDifference(Record):
     b: str
     difference: Estimate = Field(description="points that a scores above b: mean over shared tasks")
     difference_failures_as_zero: Estimate = Field(
-        description="the same over the tasks in which both have a valid trial; one that did not complete counts 0"
+        description="the same over the tasks in which both have a valid trial; one that did not complete counts 0. Not "
+        "tested: it has no interval, as none holds where failures are rare"
     )
+    completion_difference: Estimate = Field(
+        Estimate(), description="share of trials that a completed above b's, over the same tasks; without an interval"
+    )
+    completion_p: float | None = Field(None, description="two-sided sign-flip permutation test of it")
+    completion_p_holm: float | None = Field(None, description="the same, adjusted for all pairs of the leaderboard")
     p: float | None = Field(None, description="two-sided sign-flip permutation test of the difference")
     p_holm: float | None = Field(None, description="the same, adjusted for all pairs of the leaderboard")
     probability_a_better: float | None = Field(
@@ -160,6 +178,7 @@ class PairedDifference(Record):
                 "b": self.a,
                 "difference": _negative(self.difference),
                 "difference_failures_as_zero": _negative(self.difference_failures_as_zero),
+                "completion_difference": _negative(self.completion_difference),
                 "probability_a_better": None if chance is None else 1 - chance,
                 "verdict": opposite.get(self.verdict, self.verdict),
             }

@@ -15,7 +15,7 @@ class RouterMeans(Record):
     tasks: int = Field(ge=1)
     trials: int = Field(ge=1, description="that say something about model or agent; the others are in no figure")
     completed: int = Field(ge=0)
-    completion: float = Field(ge=0, le=1, description="completed / trials")
+    completion: float = Field(ge=0, le=1, description="share of trials that completed, mean over tasks")
     mean_score: float | None = Field(None, ge=0, le=100, description="None: no completed trial was scored")
     mean_score_failures_as_zero: float | None = Field(None, ge=0, le=100, description="a trial not completed counts 0")
     mean_cost_usd: float | None = Field(None, ge=0, description="per trial; None: one of them has no price")

@@ -57,20 +57,28 @@ class RunSummary(Record):
     provider: str
     rehearsal: bool
     num_tasks: int = Field(description="trials in this run")
-    num_scored: int
+    num_scored: int = Field(description="trials that a judge gave points to, failed ones too")
     num_failed: int = Field(description="trials that did not complete, whatever the reason")
     failed_tasks: tuple[str, ...]
     mean_task_score_excl_failed: float | None = Field(description="over completed trials; each task has one weight")
     mean_cost_usd_excl_failed: float | None = Field(description="likewise; None when one of them has no price")
     score_estimate: Estimate = Field(Estimate(), description="the same mean score, with its interval")
     cost_usd_estimate: Estimate = Field(Estimate(), description="the same mean cost, with its interval")
-    valid_trials: ScoreMean = Field(description="blame model, agent or nobody; a missing artifact counts 0")
-    all_trials: ScoreMean = Field(description="every trial; one without a score counts 0")
+    score_failures_as_zero_estimate: Estimate = Field(
+        Estimate(), description="over valid trials, one that failed counts 0; each task has one weight"
+    )
+    valid_trials: ScoreMean = Field(description="the same mean score; num_scored counts those with a score or failed")
+    all_trials: ScoreMean = Field(description="every trial, one without a score or failed counts 0; likewise")
     outcomes: dict[str, int] = Field(description="trials by outcome kind")
     infrastructure_failures: dict[str, int] = Field(description="invalid trials by outcome kind")
-    tests_passed: int
-    tests_run: int
+    tests_passed: int = Field(description="valid trials whose tests passed")
+    tests_run: int = Field(description="valid trials on whose patch the tests gave a verdict")
+    tests_passed_share: float | None = Field(None, description="of these; each task has one weight")
+    mixed: tuple[str, ...] = Field((), description="what the figures are over several of: judges, commits of a task")
     usage: UsageReport
     cost: Cost
+    spent_elsewhere_usd: float | None = Field(
+        None, exclude_if=lambda usd: usd is None, description="on attempts of another wording; no part of cost"
+    )
     latency_seconds: float | None
     tasks: tuple[SummaryTask, ...]

@@ -1,8 +1,11 @@
 """One sentence: what two runs allow to be claimed about each other, what they do not, and what would settle it."""
 
+from collections.abc import Sequence
+
 from swetrials.analysis.paired import FEWEST_TASKS
 from swetrials.records.claim import Claim, CostRatio, Settling
 from swetrials.records.leaderboard import LEVEL, Estimate, PairedDifference
+from swetrials.reports import figures as shown
 from swetrials.reports.figures import counted
 
 _LEVEL = f"{LEVEL * 100:.0f} % interval"
@@ -17,6 +20,8 @@ def sentence(claim: Claim, a: str, b: str) -> str:
         b: what to call the second.
     """
     parts = [_score(claim.score, a, b), f"{a} {_cost(claim.cost, b)}"]
+    if claim.score.completion_p is not None and claim.score.completion_p <= 1 - LEVEL:
+        parts.append(_completions(claim.score, a, b))
     if claim.settling is not None:
         parts.append(_settling(claim.settling))
     said = "; ".join(parts) + "."
@@ -33,6 +38,16 @@ def closing(claim: Claim) -> str | None:
     return (
         "p is that of this pair alone, picked before its figures were seen. Where many models are compared (report), "
         "it is adjusted for all pairs, and this pair may be tied."
+    )
+
+
+def early(unfinished: Sequence[str]) -> str | None:
+    """Return what an unfinished run takes from any claim; ``None``: both are finished, or nobody tells."""
+    if not unfinished:
+        return None
+    return (
+        f"{' and '.join(unfinished)}: a look before the end that was not planned makes a false claim in one of five "
+        "comparisons. Finish both first: swetrials run --resume."
     )
 
 
@@ -65,6 +80,12 @@ def _score(pair: PairedDifference, a: str, b: str) -> str:
     return f"{said}: {a} less {b} is {figures}"
 
 
+def _completions(pair: PairedDifference, a: str, b: str) -> str:
+    difference, p = pair.completion_difference.value or 0.0, pair.completion_p or 0.0
+    more, less = (a, b) if difference > 0 else (b, a)
+    return f"{more} completes {abs(difference):.0%} more of the trials than {less} ({probability(p)})"
+
+
 def _disagreement(estimate: Estimate, neutral: float, p: float) -> list[str]:
     """Return what has to be said where the interval leaves out what no difference would be, and p does not, or so."""
     if estimate.low is None or estimate.high is None:
@@ -87,6 +108,7 @@ def _cost(cost: CostRatio, b: str) -> str:
     said = f"costs {told}" if cost.p <= 1 - LEVEL else f"cannot be claimed to cost another amount: {told}"
     notes = [
         *_disagreement(ratio, 1, cost.p),
+        *([shown.dominant(ratio).removeprefix("; ")] if ratio.largest_share is not None else []),
         *(["where a cost is a lower bound"] if cost.lower_bound else []),
         *(["though the two are not worked out in the same way"] if not cost.same_basis else []),
     ]

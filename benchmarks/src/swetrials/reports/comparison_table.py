@@ -3,7 +3,7 @@
 from swetrials.records.comparison import ComparedRun, Comparison, Mean, Measure, Unit
 from swetrials.reports import figures
 
-COLUMNS = ("mean per trial", "A", "trials", "B", "trials", "B - A")
+COLUMNS = ("mean over tasks", "A", "trials", "B", "trials", "B - A")
 
 
 def rows(comparison: Comparison) -> list[tuple[str, ...]]:
@@ -16,7 +16,7 @@ def heads(comparison: Comparison) -> list[str]:
     lines = [_title("A", comparison.first), _title("B", comparison.second)]
     lines.append(f"differs: {', '.join(comparison.differs) or 'nothing that was asked or allowed'}")
     shared = figures.counted(len(comparison.tasks), "task")
-    lines.append(f"over {shared} of {comparison.dataset} that both have, valid trials alone")
+    lines.append(f"over {shared} of {comparison.dataset} that both have")
     for name, tasks in (("A", comparison.only_first), ("B", comparison.only_second)):
         if tasks:
             lines.append(f"only in {name}, and in no figure: {', '.join(tasks)}")
@@ -27,7 +27,10 @@ def heads(comparison: Comparison) -> list[str]:
 
 def closing() -> str:
     """Return the line below the table."""
-    return "The table's differences are of means over valid trials, without an interval: alone they rank nothing."
+    return (
+        "Each task weighs alike. Score, cost, turns, tokens and times are of completed trials; completed and passed "
+        "tests of valid ones. Differences without an interval rank nothing."
+    )
 
 
 def _title(name: str, run: ComparedRun) -> str:

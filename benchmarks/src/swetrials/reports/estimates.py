@@ -75,6 +75,9 @@ def cost(standing: ModelStanding) -> Cell:
         missing = standing.trials_without_cost
         return Cell("unknown", f"no price for {figures.counted(missing, 'trial')}" if missing else "")
     found = cell(standing.cost_usd, dollars)
+    if standing.cost_usd.largest_share is not None:
+        heavy = f"one task is {standing.cost_usd.largest_share:.0%} of it"
+        found = Cell(found.text, f"{found.note}; {heavy}" if found.note else heavy)
     if standing.cost_is_lower_bound:
         return Cell(f"at least {found.text}", found.note)
     return Cell("free", "declared so") if standing.cost_usd.value == 0 else found

@@ -75,10 +75,10 @@ def task_table(board: Leaderboard, cells: Sequence[TaskCell], link: Link) -> Tab
             row.cost_basis,
             figures.seconds(row.latency_seconds),
             figures.tokens(row.num_turns),
-            figures.tokens(row.fresh_input_tokens),
-            figures.tokens(row.cache_read_tokens),
-            figures.tokens(row.cache_write_tokens),
-            figures.tokens(row.output_tokens),
+            figures.tokens(row.fresh_input_tokens, row.tokens_completeness),
+            figures.tokens(row.cache_read_tokens, row.tokens_completeness),
+            figures.tokens(row.cache_write_tokens, row.tokens_completeness),
+            figures.tokens(row.output_tokens, row.tokens_completeness),
         )
         for cell in sorted(cells, key=lambda cell: order[cell.candidate])
         for row in cell.trials

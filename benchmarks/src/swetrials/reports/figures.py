@@ -30,6 +30,11 @@ def dollars(cost: Cost) -> str:
     return f"{'>= ' if cost.status == 'lower_bound' else ''}${cost.amount_usd:,.4f}"
 
 
+def amount(usd: float | None) -> str:
+    """Return an amount in dollars to a hundredth of a cent."""
+    return UNKNOWN if usd is None else f"${usd:,.4f}"
+
+
 def seconds(value: float | None) -> str:
     """Return a duration: seconds below two minutes, else minutes and seconds."""
     if value is None:
@@ -53,6 +58,13 @@ def estimate(value: Estimate, form: Callable[[float | None], str]) -> str:
     if value.low is None:
         return f"{form(value.value)} {over}"
     return f"{form(value.value)} ({value.level * 100:.0f} % interval {form(value.low)} to {form(value.high)}) {over}"
+
+
+def dominant(estimate: Estimate) -> str:
+    """Return what has to be said of a figure of which one task is a large part; empty where none is."""
+    if estimate.largest_share is None:
+        return ""
+    return f"; one task is {estimate.largest_share:.0%} of it, so that the interval holds 84 to 90 %, not 95 %"
 
 
 def verdict(passed: bool | None) -> str:

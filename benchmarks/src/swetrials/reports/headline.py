@@ -38,7 +38,7 @@ def _without_scores(board: Leaderboard) -> str:
 def _of_best(best: ModelStanding, scored: int) -> Iterator[str]:
     score = _with_interval(best.score.value or 0.0, estimates.interval(best.score, estimates.points), estimates.points)
     verb = "scores highest" if scored > 1 else "scores"
-    yield f"{best.label} {verb}: {score} of 100, {_cost(best)}{_completion(best)}."
+    yield f"{best.label} {verb}: {score} of 100, {cost_words(best)}{_completion(best)}."
 
 
 def _of_ties(tied: Sequence[ModelStanding]) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _of_cheapest(best: ModelStanding, tied: Sequence[ModelStanding]) -> Iterator
         yield "None of those is known to cost less."
         return
     saving = _saving(best, cheapest)
-    yield f"The cheapest of them is {cheapest.label}, {_cost(cheapest)}{saving}{_completion(cheapest)}."
+    yield f"The cheapest of them is {cheapest.label}, {cost_words(cheapest)}{saving}{_completion(cheapest)}."
 
 
 def _saving(best: ModelStanding, cheapest: ModelStanding) -> str:
@@ -87,7 +87,8 @@ def _with_verdict(
     return [one for one in others if board.between(best.key, one.key).verdict == verdict]
 
 
-def _cost(standing: ModelStanding) -> str:
+def cost_words(standing: ModelStanding) -> str:
+    """Return what a trial costs, as a part of a sentence."""
     found = estimates.cost(standing)
     if standing.cost_usd.value is None:
         return "at an unknown cost"

@@ -65,7 +65,12 @@ class ReportError(KnownError):
 
 
 def report(
-    tree: Path, beside: Path, *, tie_band: float | None = None, tell: Callable[[str], None] = lambda line: None
+    tree: Path,
+    beside: Path,
+    *,
+    tie_band: float | None = None,
+    judge: str | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Read a results tree and draw its charts. Each scope has a part of its own; rehearsals come last, unranked.
 
@@ -75,6 +80,7 @@ def report(
         tree: a results tree, or any folder in one.
         beside: the folder that the page will be in; its links start there.
         tie_band: points within which two scores count as equal; without it, what the trials' noise says.
+        judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
         tell: takes a line for each trial that is left out, as soon as it is met.
 
     Raises:
@@ -87,7 +93,7 @@ def report(
         left_out.append(line)
         tell(line)
 
-    groups = _by_board(read_rows(tree, leave_out))
+    groups = _by_board(read_rows(tree, leave_out, judge))
     names = _names(groups)
 
     def link(folder: str) -> str:

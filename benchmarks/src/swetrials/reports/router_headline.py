@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.router_evaluation import ChanceTest, EvaluationRun, PolicyName, PolicyTotals, RouterEvaluation
-from swetrials.reports.figures import counted, score
+from swetrials.reports.figures import counted, dominant, score
 from swetrials.reports.router_figures import dollars, percent, points
 
 _BY_LUCK = 0.05
@@ -41,7 +41,7 @@ def sentences(evaluation: RouterEvaluation, run: EvaluationRun) -> Iterator[str]
             f"With {floors} ({known}), following the router over {counted(totals.tasks, 'task')} costs "
             f"{dollars(totals.routed_total_cost_usd)} instead of {dollars(totals.baseline_total_cost_usd)} with "
             f"{totals.baseline_model} on everything: {percent(totals.cost_saving_pct)} saved"
-            f"{_interval(totals.cost_saving_pct_estimate, ' %')}."
+            f"{_interval(totals.cost_saving_pct_estimate, ' %')}{dominant(totals.cost_saving_pct_estimate)}."
         )
     yield (
         f"The mean score goes from {score(totals.baseline_mean_score)} to {score(totals.routed_mean_score)}: "

@@ -8,14 +8,18 @@ from swetrials.reports.markdown import summary_markdown
 from swetrials.store.files import write_atomically, write_record
 
 
-def summarize_scope(scope: Path) -> RunSummary:
+def summarize_scope(scope: Path, judge: str | None = None) -> RunSummary:
     """Write both summaries into a scope folder and return what they say.
+
+    Args:
+        scope: the folder of a run.
+        judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
 
     Raises:
         SummaryError: there is no trial, or they do not belong together.
         RecordError: a record cannot be read.
     """
-    summary = summarize(read_trials(scope))
+    summary = summarize(read_trials(scope, judge))
     write_record(scope / "run-summary.json", summary)
     write_atomically(scope / "run-summary.md", summary_markdown(summary))
     return summary

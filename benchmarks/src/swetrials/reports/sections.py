@@ -28,6 +28,11 @@ class Section:
     folded: Sequence[tuple[str, Table]] = field(default=())
     """Tables that open on a click, by what they hold; on paper they are open."""
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing would stand below the heading."""
+        return not (self.paragraphs or self.points or self.figures or self.tables or self.folded)
+
 
 @dataclass(frozen=True)
 class BoardTrials:
@@ -49,8 +54,9 @@ def sections(trials: BoardTrials, link: Link, prefix: str) -> list[Section]:
     rows = [background.row for background in trials.backgrounds]
     cells = task_cells(rows)
     drawn = BoardFigures(board, cells, prefix)
+    units = drawn.units()
     ranking = [] if board.rehearsal else list(_ranking(board, drawn))
-    return [
+    found = [
         Section("answer", "The answer", paragraphs=headline(board)),
         *ranking,
         *([_rehearsed(board)] if board.rehearsal else []),
@@ -58,8 +64,8 @@ def sections(trials: BoardTrials, link: Link, prefix: str) -> list[Section]:
         Section(
             "artifacts",
             "Artifacts",
-            figures=drawn.units(),
-            folded=(("Figures with intervals", standing_tables.unit_table(board)),),
+            figures=units,
+            folded=(("Figures with intervals", standing_tables.unit_table(board)),) if units else (),
         ),
         Section(
             "cost",
@@ -71,6 +77,7 @@ def sections(trials: BoardTrials, link: Link, prefix: str) -> list[Section]:
         *_evidence(trials, board, drawn, link),
         Section("trials", "Every trial", paragraphs=(_TRACES,), folded=list(_by_task(board, cells, link))),
     ]
+    return [section for section in found if not section.empty]
 
 
 _TRACES = (
@@ -79,18 +86,22 @@ _TRACES = (
 )
 
 
+def _all_pairs(pairs: int) -> str:
+    return "The pair" if pairs == 1 else f"All {pairs} pairs"
+
+
 def _ranking(board: Leaderboard, drawn: BoardFigures) -> Iterator[Section]:
     yield Section("frontier", "Score against cost", figures=drawn.frontier())
     repeats = standing_tables.reliability_table(board)
     yield Section(
         "leaderboard",
         "Leaderboard",
-        paragraphs=(_DENOMINATORS, *_on_tests(board)),
+        paragraphs=(_DENOMINATORS, *_on_tests(board), *_on_heavy_tasks(board)),
         figures=drawn.scores(),
         tables=(standing_tables.standing_table(board), *([repeats] if repeats else [])),
     )
     if board.pairs:
-        pairs = (f"All {len(board.pairs)} pairs in figures", standing_tables.pair_table(board))
+        pairs = (f"{_all_pairs(len(board.pairs))} in figures", standing_tables.pair_table(board))
         yield Section("pairs", "Pair by pair", figures=drawn.pairs(), folded=(pairs,))
     tiers = ("Scores, completion and costs in figures", standing_tables.tier_table(board))
     yield Section("tiers", "By difficulty", figures=drawn.tiers(), folded=(tiers,))
@@ -106,7 +117,12 @@ _DENOMINATORS = (
 
 def _on_tests(board: Leaderboard) -> Iterator[str]:
     if any(standing.tests_passed.value is not None for standing in board.standings):
-        yield "Passed tests count where the trial completed: one that left something out has passed none."
+        yield "Passed tests are the patch's: a trial that left a document out has passed them, where its patch does."
+
+
+def _on_heavy_tasks(board: Leaderboard) -> Iterator[str]:
+    if any(standing.cost_usd.largest_share is not None for standing in board.standings):
+        yield "Where one task is over a quarter of a cost, the interval of that cost holds 84 to 90 % rather than 95 %."
 
 
 def _rehearsed(board: Leaderboard) -> Section:
@@ -133,12 +149,15 @@ def _evidence(trials: BoardTrials, board: Leaderboard, drawn: BoardFigures, link
         paragraphs=() if findings else ("No record has a finding.",),
         tables=(findings,) if findings else (),
     )
-    yield Section(
-        "judge",
-        "The judge",
-        paragraphs=("A judge that read no file of the repository scored from the artifacts alone.",),
-        tables=(evidence_tables.judge_table(board, rows),),
-    )
+    if all(row.score is None for row in rows):
+        yield Section("judge", "The judge", paragraphs=("No trial has a score by a rubric.",))
+    else:
+        yield Section(
+            "judge",
+            "The judge",
+            paragraphs=("A judge that read no file of the repository scored from the artifacts alone.",),
+            tables=(evidence_tables.judge_table(board, rows),),
+        )
     yield Section("provenance", "Provenance", tables=(evidence_tables.provenance_table(board, trials.backgrounds),))
 
 

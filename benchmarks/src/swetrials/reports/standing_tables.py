@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from swetrials.analysis.candidates import by_candidate
+from swetrials.analysis.candidates import by_candidate, told_apart
+from swetrials.analysis.figures import Figures
 from swetrials.analysis.trial_background import TrialBackground, mean_queue_seconds
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.evaluation import UNITS
-from swetrials.records.leaderboard import Estimate, Leaderboard, ModelStanding, Reliability
+from swetrials.records.leaderboard import Estimate, Leaderboard, ModelStanding, PairedDifference, Reliability
 from swetrials.reports import estimates, figures
 from swetrials.reports.charts.hosting import SHORT
 from swetrials.reports.charts.units import UNIT_NAMES
@@ -17,11 +18,11 @@ from swetrials.reports.tiers import tiers_of
 
 def standing_table(board: Leaderboard) -> Table:
     """Return the leaderboard: both denominators, completion, cost, time, and the place on the frontiers."""
-    differing = [
-        name for name in ("agent", "skill", "provider") if len({getattr(s, name) for s in board.standings}) > 1
-    ]
+    told = {s.key: told_apart(s) for s in board.standings}
+    names = next(iter(told.values()), {})
+    differing = [name for name in names if len({words[name] for words in told.values()}) > 1]
     columns: dict[str, Callable[[ModelStanding], Cell | str]] = {
-        "model": lambda s: Cell(s.label, " · ".join(getattr(s, name) for name in differing)),
+        "model": lambda s: Cell(s.label, " · ".join(word for name in differing if (word := told[s.key][name]))),
         "score": lambda s: cell(s.score, estimates.points),
         "failures as 0": lambda s: cell(s.score_failures_as_zero, estimates.points),
         "all trials, unscored as 0": lambda s: cell(s.score_all_trials, estimates.points),
@@ -54,12 +55,22 @@ def reliability_table(board: Leaderboard) -> Table | None:
 
 def pair_table(board: Leaderboard) -> Table:
     """Return every pair: difference, interval, adjusted p, chance, and what may be said."""
-    columns = ("pair", "difference", "failures as 0", "shared tasks", "p (Holm)", "first is better", "verdict")
+    columns = (
+        "pair",
+        "difference",
+        "failures as 0",
+        "completed",
+        "shared tasks",
+        "p (Holm)",
+        "first is better",
+        "verdict",
+    )
     rows = [
         (
             f"{board.standing(pair.a).label} against {board.standing(pair.b).label}",
             cell(pair.difference, estimates.signed_points),
-            cell(pair.difference_failures_as_zero, estimates.signed_points),
+            _untested(pair.difference_failures_as_zero, estimates.signed_points),
+            Cell(_share_difference(pair), f"p {estimates.probability(pair.completion_p_holm)}"),
             str(pair.difference.tasks),
             estimates.probability(pair.p_holm),
             estimates.chance(pair.probability_a_better),
@@ -100,7 +111,7 @@ def unit_table(board: Leaderboard) -> Table:
 
 def token_table(board: Leaderboard, rows: Sequence[TrialRow]) -> Table:
     """Return the mean tokens of a completed trial by bucket, turns, and what all trials cost together."""
-    totals = {trials.candidate.key: _total_cost(trials.rows) for trials in by_candidate(rows)}
+    totals = {trials.candidate.key: _total_cost(trials) for trials in by_candidate(rows)}
     columns = (
         "model", "turns", "fresh input", "cache read", "cache write", "output", "cost a trial", "all trials together",
     )  # fmt: skip
@@ -110,10 +121,7 @@ def token_table(board: Leaderboard, rows: Sequence[TrialRow]) -> Table:
             (
                 s.label,
                 cell(s.means.num_turns, estimates.count),
-                cell(s.means.fresh_input_tokens, estimates.count),
-                cell(s.means.cache_read_tokens, estimates.count),
-                cell(s.means.cache_write_tokens, estimates.count),
-                cell(s.means.output_tokens, estimates.count),
+                *(_tokens(s, bucket) for bucket in _BUCKETS),
                 estimates.cost(s),
                 totals[s.key],
             )
@@ -163,12 +171,34 @@ def _pass_k(found: Reliability) -> str:
     )
 
 
-def _total_cost(rows: Sequence[TrialRow]) -> str:
-    known = [row.cost_usd for row in rows if row.cost_usd is not None]
-    if not known:
+def _total_cost(of: Figures) -> str:
+    total = of.total_cost_usd
+    if total is None:
         return "unknown"
-    bound = len(known) < len(rows) or any(row.cost_is_lower_bound for row in rows)
-    return f"{'at least ' if bound else ''}{estimates.dollars(sum(known))}"
+    return f"{'at least ' if of.total_cost_is_lower_bound else ''}{estimates.dollars(total)}"
+
+
+_BUCKETS = ("fresh_input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+
+
+def _tokens(standing: ModelStanding, bucket: str) -> Cell:
+    """Return the mean of a bucket: at least so much where a trial was cut, and of how many trials where not of all."""
+    estimate: Estimate = getattr(standing.means, bucket)
+    found = cell(estimate, estimates.count)
+    if estimate.value is None:
+        return found
+    partly = "" if estimate.trials == standing.completed else f"of {estimate.trials} of {standing.completed} trials"
+    note = "; ".join(part for part in (found.note, partly) if part)
+    return Cell(f"{'at least ' if standing.tokens_are_lower_bound else ''}{found.text}", note)
+
+
+def _untested(estimate: Estimate, form: estimates.Format) -> Cell:
+    return Cell(figures.UNKNOWN) if estimate.value is None else Cell(form(estimate.value), "not tested")
+
+
+def _share_difference(pair: PairedDifference) -> str:
+    value = pair.completion_difference.value
+    return figures.UNKNOWN if value is None else f"{value:+.0%}"
 
 
 def _queue(seconds: float | None) -> str:

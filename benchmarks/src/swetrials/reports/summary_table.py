@@ -55,11 +55,18 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
     lines = [
         ("trials", f"{summary.num_tasks} ({_listed(summary.outcomes)})"),
         *_scores(summary),
-        ("tests passed", f"{summary.tests_passed} of {summary.tests_run}" if summary.tests_run else "none were run"),
+        ("tests passed", _tests(summary)),
         ("tokens", f"{figures.total_tokens(summary.usage)} = {parts}"),
         ("cost", _cost(summary.cost)),
         ("time in agents", figures.seconds(summary.latency_seconds)),
     ]
+    if summary.cost_usd_estimate.value:
+        lines.append(("cost, completed trials", _mean_cost(summary)))
+    if summary.spent_elsewhere_usd is not None:
+        elsewhere = f"${summary.spent_elsewhere_usd:,.4f} more, for another wording or other settings of these tasks"
+        lines.append(("spent elsewhere", elsewhere))
+    if summary.mixed:
+        lines.append(("over several", ", ".join(summary.mixed)))
     if summary.infrastructure_failures:
         lines.append(("infrastructure failures", _listed(summary.infrastructure_failures)))
     return lines
@@ -73,14 +80,30 @@ def _scores(summary: RunSummary) -> Sequence[tuple[str, str]]:
     return [
         ("score, completed trials", figures.estimate(summary.score_estimate, figures.score)),
         (
-            "score, valid trials",
-            f"{figures.score(valid.mean_task_score)} over {valid.num_scored} scored of {valid.num_trials}",
+            "score, failures as 0",
+            f"{figures.estimate(summary.score_failures_as_zero_estimate, figures.score)}, "
+            f"{figures.counted(valid.num_scored, 'trial')} of {valid.num_trials} valid",
         ),
         (
             "score, all trials",
-            f"{figures.score(everything.mean_task_score)} over {everything.num_trials}, unscored as 0",
+            f"{figures.score(everything.mean_task_score)} over {figures.counted(everything.num_trials, 'trial')}, "
+            "unscored as 0",
         ),
     ]
+
+
+def _tests(summary: RunSummary) -> str:
+    """Return the share over tasks and the trials behind it; they differ where tasks were repeated unequally."""
+    if not summary.tests_run:
+        return "none were run"
+    trials, share = f"{summary.tests_passed} of {summary.tests_run}", summary.tests_passed_share
+    return trials if share is None else f"{trials} ({share:.0%}, each task with one weight)"
+
+
+def _mean_cost(summary: RunSummary) -> str:
+    bound = "at least " if summary.cost.status == "lower_bound" else ""
+    estimate = figures.estimate(summary.cost_usd_estimate, figures.amount)
+    return f"{bound}{estimate}{figures.dominant(summary.cost_usd_estimate)}"
 
 
 def _cost(cost: Cost) -> str:
