@@ -22,6 +22,9 @@ class Record(BaseModel):
     keys_of_others: ClassVar[Mapping[str, str]] = {}
     """Keys that other programs have in such a record and this one has not, each with what to write in its place."""
 
+    when_missing: ClassVar[Mapping[str, str]] = {}
+    """What to say of a required key that is missing, beyond that."""
+
 
 def fault_at(message: str, *at: str | int) -> PydanticCustomError:
     """Return the error of a check across several fields, to be raised, that names the field to look at.

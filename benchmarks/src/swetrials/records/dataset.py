@@ -87,7 +87,9 @@ def git_ref(value: str) -> str:
         or "@{" in value
         or any(not p or p.startswith(".") or p.endswith(".lock") for p in parts)
     ):
-        raise ValueError(f"{value!r} is not a tag, a branch or a commit")
+        relative = any(mark in value for mark in ("~", "^", "@{")) and not value.startswith("-")
+        commit = f"; write the commit that this tells: git rev-parse '{value}'" if relative else ""
+        raise ValueError(f"{value!r} is not a tag, a branch or a commit{commit}")
     return value
 
 
@@ -148,6 +150,8 @@ class Verify(Record):
 
 class Task(Record):
     """One change to make in one repository at one pinned ref."""
+
+    when_missing = {"ref": "give the task a tag, a branch or a commit, or the header a default_ref for all tasks"}
 
     id: TaskId
     repo: RepositoryAddress

@@ -117,13 +117,14 @@ class _Fault:
     def _message(self, written: str | None) -> str:
         shown = "a value" if self._is_secret() else in_words(self.raw, written)
         if self.kind == "missing":
-            return "the key is required and missing"
+            return "the key is required and missing" + self._about_missing()
         if self.kind == "extra_forbidden":
             return self._unknown_key(str(self.loc[-1]))
         if self.kind in {"literal_error", "enum"}:
             return self._not_a_choice(shown, written)
         if self.kind in _EXPECTED:
-            return f"expected {_EXPECTED[self.kind]}, got {shown}{self._in_quotes(written)}"
+            hint = self._in_quotes(written) or self._as_list() or self._colon()
+            return f"expected {_EXPECTED[self.kind]}, got {shown}{hint}"
         if self.kind in _BOUNDS:
             bound = {name: f"{limit:.15g}" for name, limit in self.context.items()}
             return f"{_BOUNDS[self.kind].format(**bound)}, not {written or self.raw}"
@@ -144,6 +145,23 @@ class _Fault:
             return ""
         return "; write it in quotes" + (f': "{written}"' if written and not self._is_secret() else "")
 
+    def _as_list(self) -> str:
+        """Return how to write one item as a list, where that is plain to write."""
+        if self.kind in {"tuple_type", "list_type"} and isinstance(self.raw, dict) and not self._colon():
+            return "; each item of a list begins with '- '"
+        if self.kind not in {"tuple_type", "list_type"} or not isinstance(self.raw, str) or len(self.raw) > _MAX_SHOWN:
+            return ""
+        return f"; write it as a list: [{self.raw}]" if re.fullmatch(r"[\w./ =-]*\w[\w./ =-]*", self.raw) else ""
+
+    def _colon(self) -> str:
+        """Return what to do about a text that became a key by its colon: no key here has a space in it."""
+        is_text = isinstance(self.raw, dict) and any(isinstance(key, str) and " " in key for key in self.raw)
+        return "; text that holds ': ' has to be in quotes" if is_text else ""
+
+    def _about_missing(self) -> str:
+        hints = [getattr(model, "when_missing", {}).get(self.missing, "") for model in self._models_at(self.loc)]
+        return next((f"; {hint}" for hint in hints if hint), "")
+
     def _not_a_choice(self, shown: str, written: str | None) -> str:
         choices = tuple(re.findall(r"'([^']*)'", self.context["expected"]))
         if not isinstance(self.raw, str):
@@ -154,12 +172,15 @@ class _Fault:
         return f"{quoted} is not one of {', '.join(choices)}{did_you_mean(self.raw, choices)}"
 
     def _known_keys(self) -> tuple[str, ...]:
+        return tuple(name for model in self._models_at(self.loc[:-1]) for name in model.model_fields)
+
+    def _models_at(self, loc: Loc) -> set[type[BaseModel]]:
         models = {self.model}
-        for part in self.loc[:-1]:
+        for part in loc:
             fields = [model.model_fields[part] for model in models if part in model.model_fields]
             if fields:
                 models = {inner for found in fields for inner in _models_in(found.annotation)}
-        return tuple(name for model in models for name in model.model_fields)
+        return models
 
     def _is_secret(self) -> bool:
         top: FieldInfo | None = self.model.model_fields.get(str(self.loc[0])) if self.loc else None

@@ -11,6 +11,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 from ruamel.yaml.reader import ReaderError
 
 from swetrials.store.problems import DocumentError, Problem
+from swetrials.store.yaml_words import in_plain_words
 
 Loc = tuple[str | int, ...]
 """The way to a value: keys of mappings and indexes of lists, from the top."""
@@ -19,6 +20,7 @@ _MAX_BYTES = 16 * 2**20
 _MAX_VALUES = 100_000  # aliases of aliases grow a few lines into billions of values
 _TEXT_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "timestamp", "value", "merge"))
 _KNOWN_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "map", "null", "seq")}
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 _TOO_DEEP = "lists and mappings are nested too deeply"
 
 
@@ -61,7 +63,7 @@ def read_yaml(path: Path) -> YamlSource:
         raise DocumentError([_syntax_problem(file, text, error)]) from None
     if root is None:
         raise DocumentError([Problem(file, None, "", "the file is empty")])
-    reader = _NodeReader(file, yaml.constructor.construct_object)
+    reader = _NodeReader(file, yaml.constructor.construct_object, text.splitlines())
     try:
         data = reader.value(root, (), root.start_mark.line + 1)
     except RecursionError:
@@ -111,11 +113,7 @@ def _decode(file: str, content: bytes) -> str:
 def _syntax_problem(file: str, text: str, error: Exception) -> Problem:
     match error:
         case MarkedYAMLError():
-            mark = error.problem_mark or error.context_mark
-            line = None if mark is None else mark.line + 1
-            said = " ".join(part for part in (error.context, error.problem) if part)
-            if "'\\t'" in said:
-                said = "a tab cannot be used for indentation; use spaces"
+            line, said = in_plain_words(error, text)
             return Problem(file, line, "", f"not well-formed YAML: {said}")
         case ReaderError():
             line = text.count("\n", 0, error.position) + 1
@@ -132,13 +130,15 @@ class _NodeReader:
 
     file: str
     construct: Callable[[ScalarNode], object]
+    lines: list[str]
     problems: list[Problem] = field(default_factory=list)
     places: dict[Loc, Place] = field(default_factory=dict)
     open_nodes: set[int] = field(default_factory=set)
 
     def value(self, node: Node, loc: Loc, key_line: int) -> object:
         """Return a node's value, or ``None`` beside a new problem."""
-        line = node.start_mark.line + 1
+        is_empty = isinstance(node, ScalarNode) and not node.value and node.style is None
+        line = key_line if is_empty else node.start_mark.line + 1  # a value that is not there begins anywhere
         self.places[loc] = Place(key_line, line, node.value if isinstance(node, ScalarNode) else None)
         if len(self.places) > _MAX_VALUES:
             message = f"holds more than {_MAX_VALUES} values, counting what aliases repeat"
@@ -146,7 +146,8 @@ class _NodeReader:
         if id(node) in self.open_nodes:
             self._note(key_line, loc, "the alias refers to a value that it is part of")
         elif node.tag not in _KNOWN_TAGS:
-            self._note(line, loc, f"the tag {str(node.tag)[:60]!r} is not supported")
+            tag = str(node.tag)[:60]
+            self._note(line, loc, f"the tag {tag!r} is not supported; text that begins with ! has to be in quotes")
         elif isinstance(node, ScalarNode):
             return self._scalar(node, loc, line)
         else:
@@ -166,6 +167,8 @@ class _NodeReader:
             key = key_node.value
             if not isinstance(key, str) or not _passable(key):
                 self._note(line, loc, "a key must be plain text")
+            elif key_node.tag == _MERGE_TAG:
+                self._note(line, loc, "the merge key << is not supported: write the keys out")
             elif key in values:
                 first = self.places[*loc, key].key_line
                 self._note(line, (*loc, key), f"the key is used twice, first on line {first}")
@@ -178,12 +181,22 @@ class _NodeReader:
             self._note(line, loc, "holds a character that no program accepts in text")
             return None
         if node.tag in _TEXT_TAGS:
+            self._note_swallowed_items(node, loc)
             return node.value
         try:
             return self.construct(node)
         except (YAMLError, ValueError, KeyError, ArithmeticError):
             self._note(line, loc, f"{node.value[:60]!r} is not of the type that it is tagged with")
             return None
+
+    def _note_swallowed_items(self, node: ScalarNode, loc: Loc) -> None:
+        """Note a line that looks like an item of a list and was read as a part of the text above it."""
+        if node.style is not None:
+            return
+        for number in range(node.start_mark.line + 1, min(node.end_mark.line + 1, len(self.lines))):
+            if self.lines[number].lstrip().startswith("- "):
+                message = "begins like an item of a list, and is indented as a part of the text above: align it"
+                self._note(number + 1, loc, message)
 
     def _note(self, line: int, loc: Loc, message: str) -> None:
         self.problems.append(Problem(self.file, line, field_name(loc), message))
