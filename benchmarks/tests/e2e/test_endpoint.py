@@ -69,6 +69,47 @@ def test_the_figures_are_what_was_served_and_tell_how_long_caches_are_kept(tmp_p
         assert record.findings == ()
 
 
+SAID = {
+    "input_tokens": 3_000,
+    "cache_read_input_tokens": 50_000,
+    "cache_creation_input_tokens": 0,
+    "output_tokens": 4_000,
+}
+"""0.14 dollars of Claude Opus."""
+
+
+@pytest.mark.parametrize(
+    ("model", "besides", "dollars", "status", "codes"),
+    [
+        ("claude-opus-4-5", {"server_tool_use": {"web_search_requests": 50}}, 0.50, "complete", set()),
+        ("claude-opus-4-6", {"speed": "fast"}, 0.84, "complete", set()),
+        ("claude-opus-4-7", {"speed": "fast"}, 0.14, "lower_bound", {"cost_disagrees"}),
+        ("claude-opus-4-6", {"service_tier": "priority"}, 0.14, "lower_bound", set()),
+    ],
+    ids=["searches", "fast", "fast without a price", "priority"],
+)
+def test_what_an_answer_says_of_its_price_is_on_the_bill(
+    tmp_path: Path, model: str, besides: dict[str, object], dollars: float, status: str, codes: set[str]
+) -> None:
+    place = Workplace(tmp_path, {"SWETRIALS_API_KEY": KEY})
+    told = {"usage_as": {**SAID, **besides}, "usage_at_start_as": {**SAID, **besides}}
+    scripts = [
+        script.model_copy(update={"steps": (script.steps[0].model_copy(update=told), *script.steps[1:])})
+        for script in SCENARIO.scripts
+    ]
+    with endpoint(model, SCENARIO.model_copy(update={"scripts": tuple(scripts)})) as server:
+        done = place.run(*words(server, model, "--tasks", "word-tally"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    [record] = place.records().values()
+    cost = record.cost
+    special = [line.amount_usd for line in cost.lines if line.terms] + [use.amount_usd for use in cost.uses]
+    assert sum(amount or 0 for amount in special) == pytest.approx(dollars)
+    assert cost.status == status
+    assert {finding.code for finding in record.findings} == codes
+    if status == "complete":  # the agent knows these prices, too
+        assert cost.amount_usd == pytest.approx(cost.reported_usd)
+
+
 def test_a_model_without_a_price_has_no_cost_and_is_named(tmp_path: Path) -> None:
     place = Workplace(tmp_path, {"SWETRIALS_API_KEY": KEY})
     with endpoint(UNPRICED) as server:

@@ -38,7 +38,7 @@ async def billed(client: Client, model: str, usage: dict[str, Any], folder: Path
     step = Step(say="hi", usage_as=usage, model_as=answering or model)
     scenario = SCENARIO.model_copy(update={"scripts": (SCENARIO.scripts[0].model_copy(update={"steps": (step,)}),)})
     async with playing(scenario) as (server, _):
-        route = route_to(server.base_url, "anthropic", "openai_chat", key=KEY)
+        route = route_to(server.base_url, "anthropic", "openai-chat", key=KEY)
         async with metering(route, folder) as (meter, http):
             body = {**client.body(OPENING), "model": model}
             answer = await http.post(client.path, json=body)
