@@ -5,10 +5,13 @@ from dataclasses import replace
 
 from anyio.to_thread import run_sync
 
+from swetrials.judges import Judge
 from swetrials.pipeline.batch_plan import SERVED_BY_BATCH, BatchOptions
 from swetrials.pipeline.forecast import budget_check, forecast
 from swetrials.pipeline.judge_choice import JudgeChoice, open_judges
+from swetrials.pipeline.judging import Datasets, outstanding
 from swetrials.pipeline.preflight import machine_checks, plan_checks, route_checks, stale_check
+from swetrials.pipeline.recovery import recover_idle
 from swetrials.pipeline.workbench import Workbench
 from swetrials.providers.base import Check, ProviderError
 
@@ -27,7 +30,7 @@ async def batch_checks(benches: Sequence[Workbench], options: BatchOptions) -> A
         good = good and check.status != "failed"
         yield check
     if good and options.judge_mode != "skip":
-        async for check in _judge_checks(benches[0], options):
+        async for check in _judge_checks(benches, options):
             yield check
 
 
@@ -53,6 +56,8 @@ async def _hosting_checks(bench: Workbench) -> Sequence[Check]:
 
 
 def _own_checks(bench: Workbench, options: BatchOptions) -> Sequence[Check]:
+    for scope in bench.plan.scopes:
+        recover_idle(scope, bench.prices)
     found = bench.standings()
     finished = sum(standing.finished for standing in found) if options.resume else 0
     return [
@@ -61,14 +66,26 @@ def _own_checks(bench: Workbench, options: BatchOptions) -> Sequence[Check]:
     ]
 
 
-async def _judge_checks(bench: Workbench, options: BatchOptions) -> AsyncIterator[Check]:
+async def _judge_checks(benches: Sequence[Workbench], options: BatchOptions) -> AsyncIterator[Check]:
+    bench = benches[0]
     choice = JudgeChoice.of(bench.config)
     rehearsal = bench.config.provider == "rehearsal"
     files = [bench.plan.dataset.path]
     async with open_judges(options.judges, choice, bench.project, rehearsal=rehearsal, datasets=files) as judges:
         for judge in judges:
+            if not await run_sync(_needed, judge, benches, options):
+                continue
             check = await judge.prove(bench.judging)
             if check.status == "skipped":
                 # Every trial would stay without this judge's word, and every model would be a failure for it.
                 check = replace(check, status="failed", mend=f"{check.mend}; or leave {judge.name} out of --judge")
             yield check
+
+
+def _needed(judge: Judge, benches: Sequence[Workbench], options: BatchOptions) -> bool:
+    """Whether the batch will have something to ask a judge: a trial that is to run, or one without its word."""
+    if not options.resume or any(not standing.finished for bench in benches for standing in bench.standings()):
+        return True
+    folders = [trial.folder for bench in benches for trial in bench.plan.trials]
+    datasets = Datasets(benches[0].plan.dataset, benches[0].project.dataset)
+    return outstanding(folders, judge, datasets, overwrite=False, repo=None)
