@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from swetrials.cli.app import app
-from swetrials.cli.options import CONFIG_KEYS
+from swetrials.cli.options import ALIASES, CONFIG_KEYS
 from swetrials.records.config import RunnerConfig
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
@@ -53,10 +53,19 @@ def test_every_option_of_a_command_is_there_and_no_other(name: str) -> None:
     options = {word for parameter in COMMANDS[name].params for word in parameter.opts if word.startswith("--")}
     keys = {f"--{key.replace('_', '-')}" for key in CONFIG_KEYS}
     takes_all_keys = keys <= options
-    assert {plain(row[0]).split()[0] for row in rows(name)} == options - (keys if takes_all_keys else set())
+    also = {word for words in ALIASES.values() for word in words} if takes_all_keys else shorter(name)
+    assert {plain(row[0]).split()[0] for row in rows(name)} == options - (keys if takes_all_keys else set()) - also
     assert ("Takes every configuration key" in SECTIONS[name]) is takes_all_keys
     arguments = [p.metavar or p.name for p in COMMANDS[name].params if p.param_type_name == "argument"]
     assert all(f"`{argument.upper()}`" in SECTIONS[name] for argument in arguments)
+
+
+def shorter(name: str) -> set[str]:
+    """Return further spellings of a command's options, each of which the page names beside the first."""
+    words = {word for parameter in COMMANDS[name].params for word in parameter.opts[1:] if len(parameter.opts[0]) > 2}
+    words -= {word for words in ALIASES.values() for word in words}
+    assert all(f"`{word}` is the same here" in SECTIONS[name] for word in words)
+    return words | {word for words in ALIASES.values() for word in words}
 
 
 def test_every_configuration_key_is_there_with_its_default() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -12,8 +13,9 @@ from typer.main import get_command
 
 from e2e.harness import Workplace
 from swetrials.cli.app import app
-from swetrials.cli.options import CONFIG_KEYS
+from swetrials.cli.options import CONFIG_KEYS, JUDGE_KEYS
 from swetrials.records.config import RunnerConfig
+from swetrials.store.project import find_project
 
 GOOD = """schema_version: "1.0"
 name: one
@@ -140,7 +142,18 @@ def test_bad_usage_says_what_is_wrong_and_exits_2(place: Workplace, words: list[
 
 def test_a_dry_run_shows_everything_and_does_nothing(place: Workplace) -> None:
     place = Workplace(place.root, {"SWETRIALS_API_KEY": "key-0123456789"})
-    done = place.run("run", "--provider", "endpoint", "--endpoint", "http://127.0.0.1:9", "--model", "m-1", "--dry-run")
+    done = place.run(
+        "run",
+        "--provider",
+        "endpoint",
+        "--endpoint",
+        "http://127.0.0.1:9",
+        "--model",
+        "m-1",
+        "--dry-run",
+        "--dataset",
+        "dataset/quickstart.yaml",
+    )
     assert done.returncode == 0, done.stderr
     assert "== word-tally" in done.stdout
     assert "stream-json" in done.stdout
@@ -234,3 +247,68 @@ def test_a_path_with_a_space_is_one_word_for_the_agent(tmp_path: pathlib.Path) -
     done = Workplace(tmp_path / "a b").run("run", "--dry-run", "--tasks", "word-tally")
     assert done.returncode == 0, done.stderr
     assert f'artifacts_dir: "{tmp_path}/a b/work/word-tally-1-ID/artifacts"' in done.stdout
+
+
+DOCUMENTED = re.findall(
+    r"SWETRIALS_[A-Z_]*[A-Z]\b",
+    "\n".join(
+        page.read_text(encoding="utf-8")
+        for folder in (find_project().docs, find_project().root / "docs", find_project().docs.parent)
+        for page in folder.glob("*.md")
+    ),
+)
+VALUES = {"SWETRIALS_API_KEY": "k", "SWETRIALS_JUDGE_API_KEY": "k", "SWETRIALS_ENDPOINT": "http://127.0.0.1:9"}
+READS_KEYS = [
+    ["run", "--dry-run"],
+    ["e2e", "--dry-run"],
+    ["doctor"],
+    ["batch", "nobody-knows-this-model"],
+    ["judge", "--folder", "/nowhere"],
+    ["router", "inputs", "--agent", "nobody"],
+]
+
+
+@pytest.mark.parametrize("words", READS_KEYS, ids=lambda words: words[0])
+def test_a_variable_that_is_documented_for_one_command_is_taken_by_each(place: Workplace, words: list[str]) -> None:
+    variables = {name: VALUES.get(name, "1") for name in {*DOCUMENTED, *(f"SWETRIALS_{k.upper()}" for k in JUDGE_KEYS)}}
+    variables |= {
+        "SWETRIALS_HOME": str(find_project().root),
+        "SWETRIALS_JUDGE_PROVIDER": "endpoint",
+        "SWETRIALS_JUDGE_ENDPOINT": "http://127.0.0.1:9",
+        "SWETRIALS_MODEL": "rehearsal",
+    }
+    assert {"SWETRIALS_JUDGE_API_KEY", "SWETRIALS_API_KEY", "SWETRIALS_MAX_TURNS"} <= set(variables)
+    done = Workplace(place.root, variables).command(*words)
+    assert "variable" not in done.stderr and "SWETRIALS_" not in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--provider", "bedrock", "--dataset", "dataset/quickstart.yaml"], "has no default model"),
+        (["e2e", "--provider", "bedrock", "--model", "m"], "has no default dataset"),
+        (["doctor", "--provider", "litellm"], "has no default model"),
+        (["router", "inputs", "--provider", "bedrock"], "has no default model"),
+        (["judge", "--folder", "/nowhere", "--judge-provider", "moon"], "--judge-provider: "),
+        (["judge", "--folder", "/nowhere", "--endpoint", "moon"], "--judge-endpoint: 'moon' is not an http"),
+        (["judge", "--folder", "/nowhere", "--timeout-seconds", "0"], "--judge-timeout-seconds: must be "),
+        (["run", "--concurrency", "0"], "--concurrency: must be "),
+        (
+            ["e2e", "--judge-effort", "high", "--judge-timeout-seconds", "soon"],
+            "Invalid value for '--judge-timeout-seconds'",
+        ),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+)
+def test_what_a_paid_model_needs_is_asked_for(place: Workplace, words: list[str], said: str) -> None:
+    done = place.command(*words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_benchmark_of_several_models_is_the_default_of_the_commands_that_are_about_one(place: Workplace) -> None:
+    paid = ["--provider", "endpoint", "--endpoint", "http://127.0.0.1:9", "--sandbox", "none"]
+    done = place.run("batch", "m-1", *paid, "--skip-judge", "--no-detach")
+    assert "mcp-gateway-registry.yaml: 21 trials" in done.stdout, done.stdout + done.stderr
+    assert (done.returncode, "m-1: http://127.0.0.1:9/v1/models does not answer" in done.stdout) == (3, True)

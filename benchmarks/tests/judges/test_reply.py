@@ -1,9 +1,12 @@
 """Which replies of a judge are used, and what is wrong with the others."""
 
 import json
+import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from swetrials.judges.reply import ReplyError, parse_reply
 
@@ -26,6 +29,14 @@ def good_reply(**changes: object) -> dict[str, Any]:
         "```json\n{}\n```",
         "Here is my assessment.\n\n```\n{}\n```\nThat is all.",
         "Scores: {} (end)",
+        "```JSON\n{}\n```",
+        "``` Json\n{}```",
+        'The set {lld, implementation} and `{\'a\': 1}` and {"a": [1, {"b": 2}]} are all there.\n{}',
+        '{"a": {"b": {\n{}',
+        '{"reply": {}, "confidence": 0.9}',
+        '[{}, {"task": "t2"}]',
+        "First: {}\nAgain, as a block:\n```json\n{}\n```",
+        'Not about this task: {"task": "t2", "units": {"lld": {"total": 100}}}\n{}',
     ],
 )
 def test_json_is_found_in_whatever_stands_around_it(wrap: str) -> None:
@@ -70,3 +81,86 @@ def test_a_malformed_reply_is_refused_with_what_is_wrong(reply: str | dict[str, 
     with pytest.raises(ReplyError) as refused:
         parse_reply(reply if isinstance(reply, str) else json.dumps(reply), "t1", UNITS)
     assert complaint in str(refused.value)
+
+
+def scored(points: int, **changes: object) -> dict[str, Any]:
+    unit = dict.fromkeys(("completeness", "correctness", "specificity", "risk_awareness"), points)
+    return {"task": "t1", "units": {name: {**unit, "notes": ""} for name in UNITS}, "verdict": ""} | changes
+
+
+FULL, OWN = json.dumps(scored(25)), json.dumps(scored(4))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"It asks for this:\n```json\n{FULL}\n```\nMy own scores:\n```json\n{OWN}\n```",
+        f"{OWN}\nIt had asked for {FULL}",
+        json.dumps(scored(4, quoted=scored(25))),
+        json.dumps({"draft": scored(4), "final": scored(25)}),
+        f"{FULL}\n{json.dumps(scored(26))}",
+        f"{json.dumps(scored(4)['units']['lld'])} {FULL} {OWN}",
+    ],
+    ids=["quoted, then own", "own, then quoted", "one in the other", "beside", "own has a fault", "parts"],
+)
+def test_of_answers_that_differ_none_is_taken(text: str) -> None:
+    with pytest.raises(ReplyError, match="different answers"):
+        parse_reply(text, "t1", UNITS)
+
+
+def test_a_key_that_stands_twice_says_nothing() -> None:
+    units = json.dumps(scored(25)["units"])
+    text = OWN.replace('"units": {', f'"units": {units}, "units": {{')
+    assert json.loads(text)["units"] == scored(4)["units"]
+    with pytest.raises(ReplyError, match=r"^units: "):
+        parse_reply(text, "t1", UNITS)
+
+
+_POINTS = st.one_of(
+    st.integers(-1, 26), st.floats(), st.booleans(), st.none(), st.text(max_size=3),
+    st.lists(st.integers(), max_size=2),
+)  # fmt: skip
+_UNIT = st.fixed_dictionaries(
+    dict.fromkeys(("completeness", "correctness", "specificity", "risk_awareness"), _POINTS),
+    optional={"total": _POINTS, "notes": st.one_of(st.text(max_size=5), _POINTS)},
+)
+_OBJECT = st.one_of(
+    st.integers(0, 25).map(scored),
+    st.fixed_dictionaries(
+        {"task": st.sampled_from(["t1", "t2"]), "units": st.dictionaries(st.sampled_from([*UNITS, "bonus"]), _UNIT)}
+    ),
+)
+_PIECE = st.one_of(
+    _OBJECT.map(lambda value: json.dumps(value, default=str)),
+    st.sampled_from(
+        ["```json\n", "\n```", "{", "}", "[", '"', "\\", '{"a":', '{"reply": ', "1" * 5000, "\ud800", "{}"]
+    ),
+    st.text(max_size=20),
+)
+
+
+@given(st.lists(_PIECE, max_size=8).map("".join))
+def test_whatever_a_reply_is_no_score_is_invented(text: str) -> None:
+    try:
+        reply = parse_reply(text, "t1", UNITS)
+    except ReplyError as refused:
+        assert str(refused)
+        return
+    for unit in reply.scores.values():
+        assert f'"completeness": {unit.completeness}, "correctness": {unit.correctness}' in text
+
+
+@pytest.mark.parametrize(
+    "junk",
+    ["{" * 100_000, '{"a":' * 20_000, "{}" * 30_000, '{"a":[' * 20_000, '{"' * 50_000, "[" * 100_000,
+     '{"a": "' * 20_000,     '{"a":1,' * 20_000, '{"a":' * 900 + "1" * 200_000],
+    ids=lambda junk: junk[:7],
+)  # fmt: skip
+def test_a_large_reply_is_read_in_time_or_refused(junk: str) -> None:
+    began = time.process_time()
+    for text in (junk, junk + OWN, OWN + junk):
+        try:
+            assert parse_reply(text, "t1", UNITS).scores["lld"].total == 16
+        except ReplyError:
+            continue
+    assert time.process_time() - began < 15

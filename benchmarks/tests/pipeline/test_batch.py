@@ -165,18 +165,25 @@ def test_a_cancelled_batch_ends_server_and_collector_and_says_that_it_is_not_don
 
 
 def test_the_words_of_the_steps(tmp_path: Path) -> None:
-    options = BatchOptions(judge_provider="rehearsal", judges=("tests",), resume=True)
+    options = BatchOptions(judges=("tests",), resume=True)
     plan = planned(
-        tmp_path, options, api_key="secret", tasks=["word-tally"], meter=False, endpoint="http://127.0.0.1:8123"
-    )
+        tmp_path, options, api_key="secret", tasks=["word-tally"], meter=False, endpoint="http://127.0.0.1:8123",
+        judge_provider="endpoint", judge_endpoint="http://127.0.0.1:8124", judge_model="j", judge_effort="high",
+        judge_api_key="secret-2", judge_timeout_seconds=60, aws_region="eu-west-1", ray_resources={"vllm_qwen": 1},
+    )  # fmt: skip
     model = plan.models[0]
     assert plan.serve(model) == ("serve", "start", model.model, "--port=8123")
     run = plan.run(model, None)
     assert {"--provider=vllm", "--tasks=word-tally", "--no-meter", "--resume"} < set(run)
-    assert not any("secret" in word or word.startswith("--api-key") for word in run)
+    assert '--ray-resources={"vllm_qwen": 1.0}' in run
+    assert not any(word.startswith("--judge") for word in run)
     scope = tmp_path / "results" / "qwen3-coder-30b" / "claude-code" / "swe3" / "quickstart"
     assert model.scopes == (scope,)
-    assert {f"--folder={scope}", "--judge=tests", "--judge-provider=rehearsal"} < set(plan.judge(scope))
+    judge = plan.judge(scope)
+    assert {f"--folder={scope}", "--judge=tests", "--judge-provider=endpoint", "--judge-model=j", "--judge-effort=high",
+            "--judge-endpoint=http://127.0.0.1:8124", "--judge-aws-region=eu-west-1",
+            "--judge-timeout-seconds=60.0"} < set(judge)  # fmt: skip
+    assert not any("secret" in word or "api-key" in word for word in (*run, *judge))
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,7 @@ def test_the_budget_holds_all_that_was_spent_in_the_runs_folders(yard: Yard) -> 
     bench = bench_of(yard, dollars_per_hour=1.0)
     found = forecast(bench, bench.standings(), 1, resume=True)
     assert found.spent_usd == pytest.approx(SPENT_USD + 0.5)
+    assert forecast(bench, bench.standings(), 1, resume=False).spent_usd == pytest.approx(SPENT_USD)
 
 
 def test_three_sessions_come_to_one_ledger(yard: Yard) -> None:

@@ -71,8 +71,10 @@ def test_a_skill_whose_first_step_is_not_marked_is_told() -> None:
         orjson.dumps(ANSWER).decode(),
         f"It is an export.\n```json\n{orjson.dumps(ANSWER).decode()}\n```\nThat is all.",
         f"My judgment: {orjson.dumps({**ANSWER, 'task': 'export'}).decode()}.",
+        f"The set {{55, 65}} and {{}}:\n```JSON\n{orjson.dumps(ANSWER).decode()}\n```",
+        f"{orjson.dumps(ANSWER).decode()} {orjson.dumps({'answer': ANSWER}).decode()}",
     ],
-    ids=["bare", "fenced", "among words, with more than was asked for"],
+    ids=["bare", "fenced", "among words, with more than was asked for", "capitals", "twice the same"],
 )
 def test_an_answer_is_read_whatever_stands_around_it(text: str) -> None:
     assert read_answer(text) == RouterInputs.model_validate(ANSWER)
@@ -102,3 +104,9 @@ def test_a_value_outside_its_scale_is_no_answer(changes: dict[str, object], told
 def test_what_is_no_object_is_no_answer(text: str) -> None:
     with pytest.raises(ReplyError):
         read_answer(text)
+
+
+def test_of_answers_that_differ_none_is_taken() -> None:
+    quoted = {**ANSWER, "base_floor": 55, "adjustment": 0, "floor": 55, "tier": "trivial"}
+    with pytest.raises(ReplyError, match="different answers"):
+        read_answer(f"The README says {orjson.dumps(quoted).decode()}; I say:\n{orjson.dumps(ANSWER).decode()}")

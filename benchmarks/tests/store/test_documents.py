@@ -372,8 +372,8 @@ def test_a_problem_names_where_the_value_came_from(write: Write) -> None:
         load_config(path, {"SWETRIALS_MAX_RETRIES": "x", "SWETRIALS_MAX_TURN": "3"}, {"max_turns": 0, "repeats": 1})
     assert [str(problem) for problem in refused.value.problems] == [
         "SWETRIALS_MAX_TURN: unknown variable; did you mean 'SWETRIALS_MAX_TURNS'?",
-        "--max-turns: max_turns: must be at least 1, not 0",
-        "SWETRIALS_MAX_RETRIES: max_retries: expected a whole number, got the text 'x'",
+        "--max-turns: must be at least 1, not 0",
+        "SWETRIALS_MAX_RETRIES: expected a whole number, got the text 'x'",
         "x.yaml:2: concurrency: must be at least 1, not 0",
         "x.yaml:3: max_turn: unknown key; did you mean 'max_turns'?",
     ]
@@ -399,7 +399,7 @@ def test_a_secret_is_not_repeated_in_a_problem(write: Write, text: str) -> None:
 
 
 def test_a_combination_of_sources_is_blamed_on_the_one_to_change(write: Write) -> None:
-    with pytest.raises(DocumentError, match=r"^--permission-mode: permission_mode: bypassPermissions needs sandbox"):
+    with pytest.raises(DocumentError, match=r"^--permission-mode: bypassPermissions needs sandbox"):
         load_config(write("sandbox: none\n"), {}, {"permission_mode": "bypassPermissions"})
 
 

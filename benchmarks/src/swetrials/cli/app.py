@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 
@@ -13,7 +13,7 @@ from swetrials.cli.clean_app import clean
 from swetrials.cli.compare_app import compare
 from swetrials.cli.judge_option import JudgeChosen
 from swetrials.cli.lean import LeanGroup
-from swetrials.cli.options import with_config_keys
+from swetrials.cli.options import ALL_JUDGES, JudgeNames, judge_names, with_config_keys, with_judge_keys
 from swetrials.cli.report_app import report
 from swetrials.cli.results_app import ResultsCommand, import_, results
 from swetrials.cli.router_app import router_app
@@ -59,14 +59,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run, an
 SkipProbe = Annotated[bool, typer.Option("--skip-probe", help="Make no test call before the first trial.")]
 Keep = Annotated[bool, typer.Option("--keep-checkouts", help="Keep checkouts and homes of the attempts.")]
 Stream = Annotated[bool, typer.Option("--stream", help="Show what the agents do while they do it.")]
+SkipJudge = Annotated[bool, typer.Option("--skip-judge", help="The same as --judge-mode skip.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-JudgeNames = Annotated[str, typer.Option(help="Judges, comma-separated: tests, codex; empty: none.", metavar="NAMES")]
-JudgeProvider = Annotated[
-    str | None,
-    typer.Option(help="The judge's route: personal, bedrock, endpoint, rehearsal. Default: rehearsal for a rehearsal."),
-]
-JudgeModel = Annotated[str | None, typer.Option(help="The judge's model.")]
-Effort = Annotated[str | None, typer.Option("--reasoning-effort", help="The judge's reasoning effort.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -114,37 +108,32 @@ def e2e(
     skip_probe: SkipProbe = False,
     keep_checkouts: Keep = False,
     stream: Stream = False,
-    judge_provider: JudgeProvider = None,
-    judge_model: JudgeModel = None,
-    judge_reasoning_effort: Annotated[str | None, typer.Option(help="The judge's reasoning effort.")] = None,
-    judge: JudgeNames = "tests,codex",
+    judge: JudgeNames = ALL_JUDGES,
+    judge_mode: Annotated[
+        Literal["inline", "skip"], typer.Option(help="Judge once the trials have run, or not at all.")
+    ] = "inline",
+    skip_judge: SkipJudge = False,
 ) -> None:
     """Go the whole way: pre-flight, trials, judging, summary, results table."""
     from swetrials.cli import running
     from swetrials.pipeline.benchmark import RunOptions
-    from swetrials.pipeline.judge_choice import JudgeChoice
 
     if dry_run:
         _leave(running.dry_run(config, flags))
     options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
-    choice = JudgeChoice(judge_provider, judge_model, judge_reasoning_effort)
-    _leave(running.end_to_end(config, flags, options, _names(judge), choice, stream=stream))
+    judges = () if skip_judge or judge_mode == "skip" else judge_names(judge)
+    _leave(running.end_to_end(config, flags, options, judges, stream=stream))
 
 
 @app.command(epilog="Example: swetrials judge --recursive --no-overwrite --folder swe-benchmark-data/rehearsal")
+@with_judge_keys
 def judge(
+    flags: dict[str, object],
     folder: Annotated[Path, typer.Option(help="A trial's folder; with --recursive, a tree of them.")],
     recursive: Annotated[bool, typer.Option("--recursive", help="Judge every trial below the folder.")] = False,
-    no_overwrite: Annotated[
-        bool, typer.Option("--no-overwrite", help="Keep scores that would be given in the same way.")
-    ] = False,
-    judge: JudgeNames = "tests,codex",
-    judge_provider: JudgeProvider = None,
-    model: JudgeModel = None,
-    reasoning_effort: Effort = None,
-    endpoint: Annotated[str | None, typer.Option(help="Base URL, for --judge-provider endpoint.")] = None,
-    aws_region: Annotated[str | None, typer.Option(help="Region, for --judge-provider bedrock.")] = None,
-    timeout_seconds: Annotated[float, typer.Option(min=1, help="Limit of one judging.")] = 1800,
+    no_overwrite: Annotated[bool, typer.Option("--no-overwrite", help="Keep scores that still hold.")] = False,
+    judge: JudgeNames = ALL_JUDGES,
+    config: ConfigFile = None,
     dataset: Annotated[Path | None, typer.Option(help="The dataset of the trials; default: found by its name.")] = None,
     scenario: Annotated[Path | None, typer.Option(help="Rehearsal: the script to play.")] = None,
     repo: Annotated[str | None, typer.Option(help="Fetch the repository from here instead.")] = None,
@@ -155,11 +144,9 @@ def judge(
     """Score trials that have run; a trial that a judge failed on is tried again."""
     from swetrials.cli import judging
     from swetrials.pipeline.end_to_end import JudgingRequest
-    from swetrials.pipeline.judge_choice import JudgeChoice
 
-    choice = JudgeChoice(judge_provider, model, reasoning_effort, endpoint, aws_region, timeout_seconds, scenario)
-    request = JudgingRequest(folder, recursive, not no_overwrite, _names(judge), dataset, repo, clone_root)
-    _leave(judging.judge(request, choice))
+    request = JudgingRequest(folder, recursive, not no_overwrite, judge_names(judge), dataset, repo, clone_root)
+    _leave(judging.judge(request, config, flags, scenario))
 
 
 @app.command(epilog="Example: swetrials summarize --folder swe-benchmark-data/rehearsal/claude-code/swe3/quickstart")
@@ -266,10 +253,6 @@ def list_() -> None:
     from swetrials.cli import agents
 
     agents.show()
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _leave(code: int) -> NoReturn:

@@ -20,6 +20,7 @@ from swetrials.pipeline.batch_checks import batch_checks
 from swetrials.pipeline.batch_plan import BatchOptions, BatchPlan, batch_config, lay_out_batch, plan_batch
 from swetrials.pipeline.batch_status import BatchStatus, Board
 from swetrials.pipeline.batch_step import COMMAND, run_step
+from swetrials.pipeline.judge_choice import JudgeChoice
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.records.models import ModelRegistry
 from swetrials.reports.figures import seconds
@@ -33,6 +34,7 @@ from swetrials.store.validation import did_you_mean
 
 NOT_RUNNING = 1
 KEY_VARIABLE = "SWETRIALS_API_KEY"
+JUDGE_KEY_VARIABLE = "SWETRIALS_JUDGE_API_KEY"
 _SERVICE = "batch"
 _STOP_SECONDS = 180.0
 _TAIL_SECONDS = 0.5
@@ -61,8 +63,9 @@ def start(
     if not _checked(benches, options):
         print("nothing was run, nothing was spent", file=sys.stderr)
         return PREFLIGHT
-    if config.api_key is not None:
-        os.environ[KEY_VARIABLE] = config.api_key.get_secret_value()
+    for variable, key in {KEY_VARIABLE: config.api_key, JUDGE_KEY_VARIABLE: JudgeChoice.of(config).api_key}.items():
+        if key is not None:
+            os.environ[variable] = key.get_secret_value()
     file = _folder() / "batch-plan.json"
     write_record(file, plan)
     return _detach(file) if detach else work(file)

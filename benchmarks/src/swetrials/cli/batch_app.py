@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 from swetrials.cli.lean import LeanGroup
-from swetrials.cli.options import with_config_keys
+from swetrials.cli.options import ALL_JUDGES, JudgeNames, judge_names, with_config_keys
 
 
 class _StartsByDefault(LeanGroup):
@@ -42,9 +42,8 @@ def start(
     judge_mode: Annotated[
         Literal["inline", "async", "skip"], typer.Option(help="Judge after each model, beside the next one, or never.")
     ] = "inline",
-    judge: Annotated[str, typer.Option(help="Judges, comma-separated.", metavar="NAMES")] = "tests,codex",
-    judge_provider: Annotated[str | None, typer.Option(help="The judge's route, as with `swetrials judge`.")] = None,
-    judge_model: Annotated[str | None, typer.Option(help="The judge's model.")] = None,
+    skip_judge: Annotated[bool, typer.Option("--skip-judge", help="The same as --judge-mode skip.")] = False,
+    judge: JudgeNames = ALL_JUDGES,
     judge_parallel: Annotated[int, typer.Option(min=1, help="Models judged at the same time.")] = 1,
     commit: Annotated[bool, typer.Option("--commit", help="Commit each model's summary once it is scored.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Accept middling windows; move earlier trials away.")] = False,
@@ -56,12 +55,9 @@ def start(
     from swetrials.cli import batch
     from swetrials.pipeline.batch_plan import BatchOptions
 
-    names = tuple(name.strip() for name in judge.split(",") if name.strip())
     options = BatchOptions(
-        judge_mode=judge_mode,
-        judges=names,
-        judge_provider=judge_provider,
-        judge_model=judge_model,
+        judge_mode="skip" if skip_judge else judge_mode,
+        judges=judge_names(judge),
         judge_parallel=judge_parallel,
         commit=commit,
         yes=yes,

@@ -1,6 +1,9 @@
 """``judge``: scoring trials that have run."""
 
+import os
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
 from swetrials.cli.interrupting import run_async
 from swetrials.cli.progress import show_check
@@ -9,10 +12,17 @@ from swetrials.pipeline.end_to_end import JudgingRequest, judge_folders
 from swetrials.pipeline.judge_choice import JudgeChoice
 from swetrials.pipeline.judging import Judged
 from swetrials.reports import figures
+from swetrials.store.documents import load_config
 
 
-def judge(request: JudgingRequest, choice: JudgeChoice) -> int:
-    """Judge one trial, or all below a folder. Exit code 1 when a judge failed on one of them."""
+def judge(request: JudgingRequest, path: Path | None, flags: Mapping[str, object], scenario: Path | None) -> int:
+    """Judge one trial, or all below a folder. Exit code 1 when a judge failed on one of them.
+
+    Raises:
+        DocumentError: a key of the configuration has a fault.
+        KnownError: nothing can be judged; the message says why.
+    """
+    choice = JudgeChoice.of(load_config(path, os.environ, flags), scenario)
     console = console_for_output()
     show = partial(print, flush=True)
     words = run_async(

@@ -6,7 +6,7 @@ double the time that ``--help`` takes. A test keeps the two alike.
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -67,7 +67,38 @@ CONFIG_KEYS: dict[str, _Key] = {
     "box_share": _Key(_NUMBER, "Self-hosted: share of the box that the model takes."),
     "scenario": _Key(_TEXT, "Rehearsal: the script to play; default: beside the dataset."),
     "fault": _Key(_TEXT, "Rehearsal: a fault that every scripted request meets."),
+    "judge_provider": _Key(_TEXT, "The judge's route: personal, bedrock, endpoint, rehearsal."),
+    "judge_model": _Key(_TEXT, "The judge's model."),
+    "judge_effort": _Key(_TEXT, "The judge's reasoning effort."),
+    "judge_endpoint": _Key(_TEXT, "Judge on an endpoint: its base URL; default: the run's."),
+    "judge_aws_region": _Key(_TEXT, "Judge on Bedrock: its region; default: the run's."),
+    "judge_api_key": _Key(_TEXT, "Key of the judge's endpoint; better given as SWETRIALS_JUDGE_API_KEY."),
+    "judge_timeout_seconds": _Key(_NUMBER, "Wall time of one answer of the judge."),
 }
+
+JUDGE_KEYS = tuple(name for name in CONFIG_KEYS if name.startswith("judge_"))
+
+ALIASES = {"judge_effort": ("--judge-reasoning-effort",)}
+"""Other spellings of a key's flag, which every command takes."""
+
+_IN_JUDGE = {
+    "judge_model": ("--model",),
+    "judge_effort": ("--reasoning-effort",),
+    "judge_endpoint": ("--endpoint",),
+    "judge_aws_region": ("--aws-region",),
+    "judge_timeout_seconds": ("--timeout-seconds",),
+}
+"""Shorter spellings in a command that does nothing but judge."""
+
+JudgeNames = Annotated[
+    str, typer.Option("--judge", help="Judges, comma-separated: tests, codex; empty: none.", metavar="NAMES")
+]
+ALL_JUDGES = "tests,codex"
+
+
+def judge_names(text: str) -> tuple[str, ...]:
+    """Return the names in what ``--judge`` was given."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def with_config_keys(command: Callable[..., None]) -> Callable[..., None]:
@@ -75,22 +106,42 @@ def with_config_keys(command: Callable[..., None]) -> Callable[..., None]:
 
     The command takes them as one argument, ``flags``: the values that were given, by key.
     """
+    return _with_keys(command, tuple(CONFIG_KEYS), {})
+
+
+def with_judge_keys(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that only judges one option per key that says something of the judge; see above."""
+    return _with_keys(command, JUDGE_KEYS, _IN_JUDGE)
+
+
+def _with_keys(
+    command: Callable[..., None], keys: Sequence[str], shorter: Mapping[str, tuple[str, ...]]
+) -> Callable[..., None]:
     own = [p for p in inspect.signature(command).parameters.values() if p.name != "flags"]
     added = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=Annotated[key.kind, typer.Option(help=key.help, rich_help_panel="Configuration")],
+            annotation=Annotated[
+                CONFIG_KEYS[name].kind,
+                typer.Option(*_spellings(name, shorter), help=CONFIG_KEYS[name].help, rich_help_panel="Configuration"),
+            ],
         )
-        for name, key in CONFIG_KEYS.items()
+        for name in keys
     ]
 
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> None:  # noqa: ANN401  whatever Typer parsed
-        flags = {name: arguments.pop(name) for name in CONFIG_KEYS}
+        flags = {name: arguments.pop(name) for name in keys}
         command(**arguments, flags={name: value for name, value in flags.items() if value is not None})
 
     wrapped.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in [*own, *added]}
     return wrapped
+
+
+def _spellings(name: str, shorter: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    more = (*ALIASES.get(name, ()), *shorter.get(name, ()))
+    # Without another spelling, Typer's own rule makes the pair --meter and --no-meter of a switch.
+    return (f"--{name.replace('_', '-')}", *more) if more else ()

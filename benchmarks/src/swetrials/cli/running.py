@@ -52,7 +52,6 @@ def end_to_end(
     flags: Mapping[str, object],
     options: RunOptions,
     judges: Sequence[str],
-    choice: JudgeChoice,
     *,
     stream: bool,
 ) -> int:
@@ -63,7 +62,12 @@ def end_to_end(
     async def go() -> tuple[RunResult, list[Judged]]:
         with viewer_of(console, bench, bench.config.skill, "trial", stream=stream) as viewer:
             return await run_and_judge(
-                bench, options, judges, choice, viewer, lambda judged: viewer.say(judged_line(judged))
+                bench,
+                options,
+                judges,
+                JudgeChoice.of(bench.config),
+                viewer,
+                lambda judged: viewer.say(judged_line(judged)),
             )
 
     result, words = run_async(go)

@@ -117,9 +117,10 @@ def _capped(content: str) -> str:
 
 
 def _reply_section(task: Task, units: tuple[str, ...]) -> str:
-    unit = {**dict.fromkeys(CRITERIA, 0), "total": 0, "notes": "two or three sentences with evidence"}
+    # Without points: the shape itself, sent back, must not be taken for a reply that gives none.
+    unit = {**dict.fromkeys(CRITERIA), "total": None, "notes": "two or three sentences with evidence"}
     shape = {"task": task.id, "units": dict.fromkeys(units, unit), "verdict": "one or two sentences"}
     return (
         "# Your reply\n\nReply with one JSON object and nothing else. `total` is the sum of the four criteria; `notes` "
-        "names the files you checked. The shape, with zeros in place of your points:\n\n" + json.dumps(shape, indent=1)
+        "names the files you checked. The shape, with null in place of your points:\n\n" + json.dumps(shape, indent=1)
     )

@@ -5,6 +5,7 @@ takes neither the batch nor another model's judging with it, every step can be r
 checks, the locks and the exit code of the command that a person would type.
 """
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,20 +14,24 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from swetrials.judges import JUDGES
+from swetrials.pipeline.defaults import with_benchmark
+from swetrials.pipeline.judge_choice import JudgeChoice
 from swetrials.pipeline.workbench import UsageError, Workbench, lay_out
 from swetrials.providers.vllm import DEFAULT_ENDPOINT
 from swetrials.records.base import Record
 from swetrials.records.config import RunnerConfig
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import load_config
+from swetrials.store.project import find_project
 from swetrials.wire.model_list import is_loopback
 
 JudgeMode = Literal["inline", "async", "skip"]
 """When a model's trials are judged: before the next model, while the next one generates, or not at all."""
 
-DEFAULT_PROVIDER = "vllm"
+SERVED_BY_BATCH = "vllm"
+"""The provider whose models a batch serves itself, one after another; the default."""
 
-_PER_MODEL = frozenset({"model", "api_key", "max_budget_usd"})
+_PER_MODEL = frozenset({"model", "api_key", "judge_api_key", "max_budget_usd"})
 # What the others have left of the budget is another sum for each model. The key goes to the steps in their
 # environment: words can be read by everybody on the machine.
 
@@ -37,8 +42,6 @@ class BatchOptions:
 
     judge_mode: JudgeMode = "inline"
     judges: tuple[str, ...] = tuple(JUDGES)
-    judge_provider: str | None = None
-    judge_model: str | None = None
     judge_parallel: int = 1
     commit: bool = False
     yes: bool = False
@@ -77,7 +80,7 @@ class BatchPlan(Record):
     @property
     def serves(self) -> bool:
         """Whether each model has to be served on this machine first."""
-        return self.provider == "vllm"
+        return self.provider == SERVED_BY_BATCH
 
     def serve(self, model: PlannedModel) -> tuple[str, ...]:
         """Return the words that serve a model, which judge its window, too."""
@@ -106,15 +109,17 @@ class BatchPlan(Record):
 
 
 def batch_config(path: Path | None, flags: Mapping[str, object]) -> RunnerConfig:
-    """Return the configuration that the runs of a batch share; what they are hosted by is vLLM unless it is said.
+    """Return the configuration that the runs of a batch share.
+
+    What they are hosted by is vLLM unless it is said, and the dataset is the benchmark's.
 
     Raises:
         DocumentError: a key has a fault.
     """
     config = load_config(path, os.environ, flags)
-    if "provider" in config.model_fields_set:
-        return config
-    return load_config(path, os.environ, {**flags, "provider": DEFAULT_PROVIDER})
+    if "provider" not in config.model_fields_set:
+        config = load_config(path, os.environ, {**flags, "provider": SERVED_BY_BATCH})
+    return with_benchmark(config, find_project())
 
 
 def lay_out_batch(config: RunnerConfig, models: Sequence[str], options: BatchOptions) -> list[Workbench]:
@@ -161,7 +166,7 @@ def plan_batch(benches: Sequence[Workbench], options: BatchOptions) -> BatchPlan
         yes=options.yes,
         resume=options.resume,
         max_budget_usd=config.max_budget_usd,
-        port=_port(config) if config.provider == "vllm" else None,
+        port=_port(config) if config.provider == SERVED_BY_BATCH else None,
         metrics=results / ".metrics",
     )
 
@@ -179,24 +184,29 @@ def _flags(config: RunnerConfig) -> tuple[str, ...]:
     words = []
     for key, value in sorted(_given(config).items()):
         flag = key.replace("_", "-")
-        if key in _PER_MODEL or value is None or value == ():
+        if key in _PER_MODEL or key.startswith("judge_") or value is None or value == ():
             continue
         if isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
         else:
-            words.append(f"--{flag}={','.join(value) if isinstance(value, tuple) else value}")
+            words.append(f"--{flag}={_word(value)}")
     return tuple(words)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value)
+    return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _judge_flags(config: RunnerConfig, options: BatchOptions) -> tuple[str, ...]:
     given = {
         "judge": ",".join(options.judges),
         "dataset": config.dataset,
-        "judge-provider": options.judge_provider,
-        "model": options.judge_model,
         "clone-root": config.clone_dir,
+        **JudgeChoice.of(config).flags(),
     }
-    return tuple(f"--{name}={value}" for name, value in given.items() if value is not None)
+    return tuple(f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None)
 
 
 def _port(config: RunnerConfig) -> int:

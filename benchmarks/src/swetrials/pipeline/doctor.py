@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.agents import AGENTS
+from swetrials.pipeline.defaults import check_model_named
 from swetrials.pipeline.preflight import machine_checks, no_common_dialect, route_checks
 from swetrials.pipeline.workbench import member
 from swetrials.providers import PROVIDERS
@@ -20,10 +21,12 @@ async def examine(config: RunnerConfig) -> Sequence[Check]:
 
     Raises:
         UsageError: agent or provider are unknown.
+        UnnamedError: the provider has no default model, and none is named.
     """
     project = find_project()
     agent = member("agent", config.agent, AGENTS)
     provider = member("provider", config.provider, PROVIDERS)
+    check_model_named(config)
     work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
     checks = list(machine_checks(agent, project, sandbox_for(config.sandbox, project), work_root))
     try:

@@ -42,7 +42,7 @@ def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, re
         bench: the planned run.
         standings: what is on disk of its trials.
         to_run: how many of them are to run.
-        resume: whether what the trials on disk have cost is a part of this run.
+        resume: whether all that the trials on disk have cost is a part of this run.
     """
     place = bench.plan.output / model_slug(bench.config.model) / bench.agent.folder
     earlier = [record for folder in trial_folders(place) if isinstance(record := state_of(folder), Metrics)]
@@ -52,7 +52,9 @@ def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, re
         if record.outcome.valid and record.provider == bench.config.provider and record.total_cost_usd is not None
     ]
     records = [standing.state for standing in standings if isinstance(standing.state, Metrics)]
-    spent = sum(spent_usd(record) for record in records) if resume else 0.0
+    # What begins anew leaves behind what others cost, and goes on with the attempts of its own trials.
+    kept = [attempt for standing in standings for attempt in standing.earlier.attempts]
+    spent = sum(map(spent_usd, records)) if resume else sum(attempt.cost.amount_usd or 0.0 for attempt in kept)
     return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
 
 

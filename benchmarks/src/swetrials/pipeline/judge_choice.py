@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from pydantic import SecretStr
 
@@ -18,14 +19,18 @@ from swetrials.judges import (
     PersonalRoute,
 )
 from swetrials.pipeline.workbench import UsageError
+from swetrials.providers.aws import find_region
 from swetrials.providers.rehearsal import scenario_beside
+from swetrials.records.config import RunnerConfig
 from swetrials.records.lock import JudgePin
 from swetrials.store.documents import load_document
 from swetrials.store.project import Project
+from swetrials.wire.model_list import is_loopback
 from swetrials.wire.rehearsal import Scenario, rehearse
 
-PROVIDERS = ("personal", "bedrock", "endpoint", "rehearsal")
 _REHEARSAL_MODEL = "rehearsal"
+_NO_KEY = SecretStr("no-key-needed")
+# Servers on this machine rarely want a key; Codex refuses to start without one.
 
 
 @dataclass(frozen=True)
@@ -39,15 +44,46 @@ class JudgeChoice:
     aws_region: str | None = None
     timeout_seconds: float = 1800
     scenario: Path | None = None
+    api_key: SecretStr | None = None
+
+    @classmethod
+    def of(cls, config: RunnerConfig, scenario: Path | None = None) -> Self:
+        """Return what a configuration says of the judge, by the keys ``judge_*``.
+
+        Region, endpoint and key are the run's where the judge has none of its own: the endpoint where the run's
+        provider is an endpoint, too; the key where both use one endpoint, so that it is sent to no other.
+
+        Args:
+            config: the configuration of a run, or of its judging.
+            scenario: the script of a rehearsed judge.
+        """
+        shares = config.judge_provider == "endpoint" == config.provider
+        endpoint = config.judge_endpoint or (config.endpoint if shares else None)
+        return cls(
+            provider=config.judge_provider,
+            model=config.judge_model,
+            reasoning_effort=config.judge_effort,
+            endpoint=endpoint,
+            aws_region=config.judge_aws_region or config.aws_region,
+            timeout_seconds=config.judge_timeout_seconds,
+            scenario=scenario,
+            api_key=config.judge_api_key or (config.api_key if endpoint and endpoint == config.endpoint else None),
+        )
+
+    def flags(self) -> dict[str, object]:
+        """Return the words that ask for this judge again, by their keys; a key goes by the environment."""
+        words = {
+            "judge_provider": self.provider,
+            "judge_model": self.model,
+            "judge_effort": self.reasoning_effort,
+            "judge_endpoint": self.endpoint,
+            "judge_aws_region": self.aws_region,
+            "judge_timeout_seconds": self.timeout_seconds,
+        }
+        return {name: value for name, value in words.items() if value is not None}
 
     def provider_for(self, rehearsal: bool) -> str:
-        """Return the judge's provider for trials that are rehearsals, or real ones.
-
-        Raises:
-            UsageError: there is no such provider.
-        """
-        if self.provider is not None and self.provider not in PROVIDERS:
-            raise UsageError(f"--judge-provider: {self.provider!r} is not one of {', '.join(PROVIDERS)}")
+        """Return the judge's provider for trials that are rehearsals, or real ones."""
         return self.provider or ("rehearsal" if rehearsal else "personal")
 
     def pin(self, names: Sequence[str], *, rehearsal: bool) -> JudgePin | None:
@@ -84,6 +120,9 @@ async def open_judges(
     for name in names:
         if name not in JUDGES:
             raise UsageError(f"--judge: {name!r} is not one of {', '.join(JUDGES)}")
+    if not names:
+        yield []
+        return
     provider = choice.provider_for(rehearsal)
     async with _open_route(choice, provider, datasets) as route:
         model = choice.model or (_REHEARSAL_MODEL if provider == "rehearsal" else None)
@@ -105,14 +144,19 @@ def _route(choice: JudgeChoice, provider: str) -> JudgeRoute:
     if provider == "personal":
         return PersonalRoute(os.environ)
     if provider == "bedrock":
-        region = choice.aws_region or os.environ.get("AWS_REGION")
-        if region is None:
-            raise UsageError("--judge-provider bedrock needs a region: --aws-region, or AWS_REGION")
-        return BedrockRoute(region, os.environ)
-    key = os.environ.get("SWETRIALS_JUDGE_API_KEY")
-    if choice.endpoint is None or key is None:
-        raise UsageError("--judge-provider endpoint needs --endpoint URL and the key in SWETRIALS_JUDGE_API_KEY")
-    return EndpointRoute(choice.endpoint, SecretStr(key))
+        if choice.endpoint is not None:
+            raise UsageError("--judge-endpoint: Codex finds Bedrock by its region alone; leave it out, or use "
+                             "--judge-provider endpoint")  # fmt: skip
+        found = find_region(choice.aws_region, os.environ)
+        if found is None:
+            raise UsageError("--judge-provider bedrock needs a region: --judge-aws-region us-east-1, or AWS_REGION")
+        return BedrockRoute(found[0], os.environ)
+    if choice.endpoint is None:
+        raise UsageError("--judge-provider endpoint needs a base URL: --judge-endpoint https://...")
+    if choice.api_key is None and not is_loopback(choice.endpoint):
+        raise UsageError("--judge-provider endpoint needs a key: set SWETRIALS_JUDGE_API_KEY")
+    base_url = choice.endpoint.rstrip("/").removesuffix("/v1")
+    return EndpointRoute(base_url, choice.api_key or _NO_KEY)
 
 
 def _merged(files: Sequence[Path]) -> Scenario:

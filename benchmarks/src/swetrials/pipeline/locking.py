@@ -63,7 +63,7 @@ def _session(bench: Workbench, scope: Path, judge: JudgePin | None, started_at: 
         dataset=plan.dataset.dataset.name,
         dataset_sha256=plan.dataset.sha256,
         tasks={trial.task.id: _task(bench, trial) for trial in _trials(bench, scope)},
-        config=config.model_dump(mode="json", exclude={"api_key"}),
+        config=config.model_dump(mode="json", exclude={"api_key", "judge_api_key"}),
         prices=_prices(bench),
         judge=judge,
         sandbox=bench.sandbox.name,

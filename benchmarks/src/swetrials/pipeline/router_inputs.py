@@ -13,6 +13,7 @@ from swetrials import __version__
 from swetrials.agents.events import Tally
 from swetrials.analysis.judged_inputs import with_judgments
 from swetrials.pipeline.benchmark import RunOptions, Viewer, preflight
+from swetrials.pipeline.defaults import with_benchmark
 from swetrials.pipeline.forecast import Forecast, budget_check
 from swetrials.pipeline.router_judgment import judge_task
 from swetrials.pipeline.router_question import SKILL, first_step, question_sha256
@@ -21,6 +22,7 @@ from swetrials.providers.base import Check, Hosting
 from swetrials.records.config import RunnerConfig
 from swetrials.records.judged_inputs import JudgedInputs, Judgment
 from swetrials.store.files import read_record, sha256_of, write_record
+from swetrials.store.project import find_project
 from swetrials.trials.crew import Crew
 from swetrials.trials.plan import Trial
 from swetrials.trials.schedule import in_turn
@@ -50,7 +52,7 @@ def lay_out_judging(config: RunnerConfig) -> Workbench:
         PlanError: a task or the skill is unknown.
         StepError: the skill has no first step that can be run alone.
     """
-    bench = lay_out(config.model_copy(update=SETTLED))
+    bench = lay_out(with_benchmark(config, find_project()).model_copy(update=SETTLED))
     return replace(bench, plan=replace(bench.plan, skill=first_step(bench.plan.skill)))
 
 

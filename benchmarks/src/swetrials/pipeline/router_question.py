@@ -8,7 +8,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from swetrials.agents.base import Skill
-from swetrials.judges.reply import ReplyError, json_object
+from swetrials.judges.reply import ReplyError, the_answer
 from swetrials.records.dataset import TIERS, Task, repository_name
 from swetrials.records.errors import KnownError
 from swetrials.records.judged_inputs import ADJUSTMENTS, BASE_FLOORS, RouterInputs
@@ -73,13 +73,17 @@ def question_sha256(task: Task) -> str:
 
 
 def read_answer(text: str) -> RouterInputs:
-    """Return what an agent's last message says.
+    """Return what an agent's last message says, by the rule of every reply: see ``judges/reply.py``.
 
     Raises:
-        ReplyError: it holds no JSON object, a value is missing, or one is outside its scale.
+        ReplyError: it holds no JSON object, a value is missing or outside its scale, or several objects differ.
     """
+    return the_answer(text, _read, lambda value: {"base_floor", "floor"} <= value.keys())
+
+
+def _read(value: dict[str, object]) -> RouterInputs:
     try:
-        answer = _Answer.model_validate(json_object(text))
+        answer = _Answer.model_validate(value)
     except ValidationError as error:
         raise ReplyError("; ".join(map(_complaint, error.errors()))) from None
     return RouterInputs.model_validate(answer.model_dump())

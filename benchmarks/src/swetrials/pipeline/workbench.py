@@ -11,6 +11,7 @@ from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent
 from swetrials.agents.install import find
 from swetrials.judges.base import Bench
+from swetrials.pipeline.defaults import check_dataset_named, check_model_named
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.repricing import default_book
 from swetrials.providers import PROVIDERS
@@ -130,13 +131,16 @@ def lay_out(config: RunnerConfig) -> Workbench:
         SandboxError: the sandbox is not to be had.
         DocumentError: the dataset has faults.
         PlanError: a task or the skill is unknown.
+        UnnamedError: model or dataset have no default for this provider, and are not named.
     """
     project = find_project()
     agent = member("agent", config.agent, AGENTS)
     provider = member("provider", config.provider, PROVIDERS)
+    check_model_named(config)
+    check_dataset_named(config)
     plan = plan_run(config, load_dataset(Path(config.dataset)), agent, project.skills)
     work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
-    key = config.api_key.get_secret_value() if config.api_key else ""
+    keys = [key.get_secret_value() for key in (config.api_key, config.judge_api_key) if key]
     return Workbench(
         project=project,
         plan=plan,
@@ -145,7 +149,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
         repositories=Repositories.below(work_root),
         work_root=work_root,
         sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output, work_root),
-        redactor=Redactor.from_environment(os.environ, [key]),
+        redactor=Redactor.from_environment(os.environ, keys),
         prices=default_book(project.config),
     )
 

@@ -202,8 +202,24 @@ class RunnerConfig(Record):
     box_share: float = Field(1.0, gt=0, le=1, description="self-hosted: share of the box that the model takes")
     scenario: Text | None = Field(None, description="rehearsal: the script to play; default: beside the dataset")
     fault: Text | None = Field(None, description="rehearsal: a fault that every scripted request meets")
+    judge_provider: Literal["personal", "bedrock", "endpoint", "rehearsal"] | None = Field(
+        None, description="the judge's route; default: rehearsal for a rehearsal, else your own Codex (personal)"
+    )
+    judge_model: Annotated[str, AfterValidator(model_id)] | None = Field(None, description="the judge's model")
+    judge_effort: Text | None = Field(None, description="the judge's reasoning effort")
+    judge_endpoint: Annotated[str, AfterValidator(base_url)] | None = Field(
+        None,
+        description="base URL for judge_provider endpoint; default: the run's endpoint, where its provider is that",
+    )
+    judge_aws_region: Text | None = Field(
+        None, description="region for judge_provider bedrock; default: the run's aws_region"
+    )
+    judge_api_key: SecretStr | None = Field(
+        None, description="key of judge_endpoint; default: api_key, where judge and run share the endpoint"
+    )
+    judge_timeout_seconds: float = Field(1800, gt=0, description="wall time of one answer of the judge")
 
-    @field_validator("api_key")
+    @field_validator("api_key", "judge_api_key")
     @classmethod
     def _fits_a_header(cls, key: SecretStr | None) -> SecretStr | None:
         text = key.get_secret_value() if key else ""

@@ -224,10 +224,16 @@ class Evaluation(Record):
         return self.headline_judge if self.headline_judge in rubrics else next(iter(rubrics), None)
 
     def with_word(self, name: str, word: RubricEvaluation | TestsEvaluation, scored_sha256: str | None = None) -> Self:
-        """Return these scores with one judge's new word in place of its earlier one; the others' stay."""
-        judges = self.judgments | {name: Judgment.of(word, scored_sha256)}
+        """Return these scores with one judge's new word in place of its earlier one; the others' stay.
+
+        The word of a rubric judge without a name, which an older file has where the rules alone scored the trial,
+        gives way to that of the first one with a name.
+        """
+        named = isinstance(word, RubricEvaluation) and name != UNNAMED
+        others = {other: judgment for other, judgment in self.judgments.items() if not (named and other == UNNAMED)}
+        judges = others | {name: Judgment.of(word, scored_sha256)}
         rubrics = [other for other, judgment in judges.items() if judgment.kind == "rubric"]
-        headline = self.headline or next(iter(rubrics), None)
+        headline = self.headline if self.headline in rubrics else next(iter(rubrics), None)
         return self.model_copy(
             update={
                 "judges": judges,

@@ -1,6 +1,7 @@
 """The runner's configuration out of its four layers: flags, environment, file, defaults."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import get_origin
 
@@ -49,10 +50,16 @@ def load_config(path: Path | None, environment: Mapping[str, str], flags: Mappin
     try:
         config = validated(RunnerConfig, {**from_file, **from_environment, **from_flags}, locate)
     except DocumentError as error:
-        raise DocumentError([*problems, *error.problems]) from None
+        raise DocumentError([*problems, *map(_named_once, error.problems)]) from None
     if problems:
         raise DocumentError(problems)
     return config
+
+
+def _named_once(problem: Problem) -> Problem:
+    """Return a problem without its key where a flag or a variable of that name stands before it already."""
+    spellings = (f"--{problem.field.replace('_', '-')}", ENVIRONMENT_PREFIX + problem.field.upper())
+    return replace(problem, field="") if problem.file in spellings else problem
 
 
 def _file_layer(source: YamlSource | None) -> dict[str, object]:
