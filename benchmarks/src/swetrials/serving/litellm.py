@@ -21,6 +21,7 @@ import httpx
 from swetrials.serving import bearer, process
 from swetrials.serving.process import HOST, Service, ServiceError, Stopped, Waiting
 from swetrials.store.yaml_source import read_yaml
+from swetrials.wire.connecting import connection
 from swetrials.workspace.environment import allowed_environment
 
 NAME = "litellm"
@@ -171,8 +172,7 @@ def _given(config: Path, named: set[str], environment: Mapping[str, str]) -> dic
 
 def _answers(service: Service) -> bool:
     try:
-        # No proxy of the environment is asked for what is on loopback.
-        with httpx.Client(timeout=_ANSWER_SECONDS, trust_env=False) as client:
+        with httpx.Client(timeout=_ANSWER_SECONDS, **connection(service.base_url)) as client:
             return client.get(f"{service.base_url}/health/liveliness").status_code == httpx.codes.OK
     except httpx.HTTPError:
         return False
