@@ -3,13 +3,20 @@
 import json
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Path_
 
+from serving.stand_in_vllm import SCENARIO, listening
 from swetrials.agents.base import Job, Launch
 from swetrials.agents.claude import ClaudeCode
 from swetrials.agents.claude_route import AWS_SECRETS
@@ -218,3 +225,40 @@ async def test_a_repository_cannot_bring_credentials_of_its_own(place: Place, tm
         assert scripted(server) == len(server.requests) == 2
     assert result["result"] == "Done."
     assert not [name for name in commands if (tmp_path / name).exists()]
+
+
+def test_the_effort_of_a_route_is_pinned_in_the_process_and_in_the_settings(place: Place) -> None:
+    effort = "CLAUDE_CODE_EFFORT_LEVEL"
+    route = Route(frozenset({"anthropic"}), "http://127.0.0.1:9", SecretStr("sk-1"), "qwen3.8-27b")
+    launch = place.launch(replace(route, effort="xhigh"))
+    assert (launch.environment[effort], pinned(launch)[effort]) == ("xhigh", "xhigh")
+    assert effort not in place.launch(route).environment
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("effort", "asked"), [(None, "high"), ("xhigh", "xhigh")])
+async def test_the_effort_of_a_route_is_what_the_real_one_asks_for(
+    place: Place, effort: str | None, asked: str
+) -> None:
+    """By itself it asks for ``high``, which the chat template of Qwen3.8 answers with an error."""
+    said = list[object]()
+    async with rehearse(SCENARIO, model="qwen3.8-27b") as server:
+
+        async def pass_on(request: Request) -> Response:
+            body = await request.body()
+            if request.url.path == "/v1/messages":
+                said.append(json.loads(body).get("output_config"))
+            async with httpx.AsyncClient() as client:
+                kept = {
+                    name: value for name, value in request.headers.items() if name not in {"host", "content-length"}
+                }
+                answer = await client.request(
+                    request.method, server.base_url + request.url.path, content=body, headers=kept
+                )
+            return Response(answer.content, answer.status_code, {"content-type": answer.headers["content-type"]})
+
+        application = Starlette(routes=[Path_("/{path:path}", pass_on, methods=["GET", "HEAD", "POST"])])
+        async with listening(application) as base_url:
+            await place.run(Route(frozenset({"anthropic"}), base_url, SecretStr("sk-1"), "qwen3.8-27b", effort=effort))
+    assert said
+    assert said == [{"effort": asked}] * len(said)

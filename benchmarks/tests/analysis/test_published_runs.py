@@ -70,9 +70,9 @@ def test_a_total_that_does_not_fit_the_buckets_is_told(tmp_path: Path) -> None:
     assert codes(imported(tmp_path, BEDROCK, total_tokens="7").metrics) == ["usage_total_differs"]
 
 
-def test_a_bill_is_metered_and_the_rent_of_a_machine_is_not(tmp_path: Path) -> None:
+def test_the_sum_of_a_cli_is_reported_and_the_rent_of_a_machine_is_not(tmp_path: Path) -> None:
     metered, hardware = imported(tmp_path, BEDROCK).metrics, imported(tmp_path, SELF_HOSTED).metrics
-    assert (metered.cost.basis, metered.cost.amount_usd) == ("metered", float(BEDROCK["cost_usd"]))
+    assert (metered.cost.basis, metered.cost.amount_usd) == ("reported", float(BEDROCK["cost_usd"]))
     assert metered.cost.reported_usd == float(BEDROCK["total_cost_usd"])
     assert (hardware.cost.basis, hardware.cost.amount_usd) == ("hardware", float(SELF_HOSTED["cost_usd"]))
     assert hardware.cost.reported_usd is None
@@ -177,7 +177,21 @@ def test_a_faulty_cell_is_named(tmp_path: Path, changes: dict[str, str], said: s
     assert problem.startswith(f"{tmp_path}/runs.csv:{said}")
 
 
-def test_one_trial_twice_is_refused(tmp_path: Path) -> None:
-    rows = [BEDROCK, SELF_HOSTED, {**BEDROCK, "model": f"us.anthropic.{BEDROCK['model']}"}]
-    with pytest.raises(DocumentError, match=r"runs\.csv:4: task: .* of this model is in line 2 already"):
+def test_a_second_row_of_a_model_and_a_task_is_a_repeat(tmp_path: Path) -> None:
+    rows = [BEDROCK, SELF_HOSTED, {**BEDROCK, "num_turns": "7"}, BEDROCK]
+    trials = read_published_runs(write_rows(tmp_path / "runs.csv", rows), DEFAULTS)
+    repeats = [trial for trial in trials if trial.metrics.model == BEDROCK["model"]]
+    assert [trial.metrics.trial.repeat for trial in repeats] == [1, 2, 3]
+    first = repeats[0].folder
+    assert [trial.folder for trial in repeats] == [first, f"{first}--r2", f"{first}--r3"]
+    assert len({trial.metrics.trial.id for trial in trials}) == 4
+    assert [codes(trial.metrics).count("imported_twice") for trial in repeats] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("change", [{"model": f"us.anthropic.{BEDROCK['model']}"}, {"provider": "endpoint"}])
+def test_another_hosting_of_one_model_is_no_repeat(tmp_path: Path, change: dict[str, str]) -> None:
+    with pytest.raises(DocumentError, match=r"^runs\.csv:4: model: .* line 2 has it by .* under another --scope$"):
+        rows = [BEDROCK, SELF_HOSTED, {**BEDROCK, **change}]
         read_published_runs(write_rows(tmp_path / "runs.csv", rows), DEFAULTS)
+    rows = [{**BEDROCK, "scope": "here"}, {**BEDROCK, **change, "scope": "there"}]
+    assert len(read_published_runs(write_rows(tmp_path / "runs.csv", rows), DEFAULTS)) == 2

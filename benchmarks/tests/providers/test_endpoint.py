@@ -10,9 +10,10 @@ import pytest
 
 from providers.server import Answer, Server, json_answer, models, plain
 from swetrials.providers import endpoint
-from swetrials.providers.base import Check, ProviderError
+from swetrials.providers.base import Check, ProviderError, hosting_record
 from swetrials.providers.endpoint import Endpoint
 from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import Hosting
 
 KEY = "sk-secret-123"
 
@@ -162,3 +163,35 @@ def test_the_route_speaks_the_one_dialect_that_was_named(dialect: str) -> None:
     assert route.dialects == {dialect}
     assert route.base_url == "http://127.0.0.1:11434"
     assert route.api_key.get_secret_value(), "agents refuse to start without a key"
+
+
+def opened(url: str, **keys: object) -> tuple[Hosting, int | None, dict[str, Check]]:
+    config = RunnerConfig.model_validate({"provider": "endpoint", "endpoint": url, "model": "some-model", **keys})
+
+    async def look() -> tuple[Hosting, int | None, dict[str, Check]]:
+        async with Endpoint().open(config) as hosting:
+            found = {check.name: check for check in await hosting.checks()}
+            return hosting_record(config, hosting), hosting.route("a").context_window, found
+
+    return anyio.run(look)
+
+
+def test_the_window_that_the_server_tells_is_used_and_recorded(server: Server) -> None:
+    server.answer = json_answer({"data": [{"id": "some-model", "max_model_len": 131_072}]})
+    hosting, window, found = opened(server.url)
+    assert (hosting, window) == (Hosting(context_window=131_072), 131_072)
+    assert (found["window"].status, found["window"].detail) == ("ok", "the served window is 131,072 tokens")
+
+
+@pytest.mark.parametrize(("asked", "window", "status"), [(200_000, 131_072, "warning"), (64_000, 64_000, "ok")])
+def test_a_larger_window_than_the_served_one_is_not_used(server: Server, asked: int, window: int, status: str) -> None:
+    server.answer = json_answer({"data": [{"id": "some-model", "max_model_len": 131_072}]})
+    hosting, found_window, found = opened(server.url, context_window=asked, precision="FP8")
+    assert (hosting, found_window) == (Hosting(context_window=131_072, precision="FP8"), window)
+    assert found["window"].status == status
+
+
+def test_a_server_that_tells_no_window_leaves_the_one_asked_for(server: Server) -> None:
+    server.answer = models("some-model")
+    assert opened(server.url, context_window=64_000)[:2] == (Hosting(), 64_000)
+    assert opened(server.url, context_window=0)[:2] == (Hosting(), None)

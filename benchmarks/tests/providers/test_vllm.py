@@ -1,8 +1,11 @@
 """vLLM as a provider: what it finds at an endpoint, the window it gives on, and the counters it watches."""
 
+import json
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 import httpx
@@ -16,14 +19,15 @@ from starlette.types import ASGIApp
 
 from ports import port_for_a_server
 from serving.stand_in_vllm import SCENARIO, listening, stand_in
-from swetrials.providers.base import Check
+from swetrials.providers.base import Check, hosting_record
 from swetrials.providers.vllm import RESPONSES_BREAKERS, Vllm, VllmHosting
 from swetrials.providers.vllm_counters import CounterWatch
 from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import Hosting
 from swetrials.records.models import ModelRegistry
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.store.documents import load_document
-from swetrials.store.project import find_project
+from swetrials.store.project import HOME_VARIABLE, find_project
 from swetrials.wire.rehearsal import rehearse
 
 pytestmark = pytest.mark.anyio
@@ -305,3 +309,58 @@ async def test_what_fails_inside_is_passed_on_as_it_is_and_a_stop_too() -> None:
 @pytest.fixture
 def free_port() -> int:
     return port_for_a_server()
+
+
+async def test_the_record_says_how_the_server_hosts_the_model() -> None:
+    async with stand_in() as (endpoint, _), Vllm().open(config(endpoint)) as hosting:
+        assert hosting.hosted_as() == Hosting(context_window=200_000, engine="vLLM 0.32.0")
+
+
+async def test_what_the_user_says_of_the_machine_is_in_the_record_and_the_window_is_the_servers() -> None:
+    said = {"instance_type": "p5en.48xlarge", "tensor_parallel_size": 8, "precision": "FP8", "context_window": 900_000}
+    async with stand_in() as (endpoint, _):
+        asked = config(endpoint, **said)
+        async with Vllm().open(asked) as hosting:
+            found = hosting_record(asked, hosting)
+    assert found == Hosting(
+        instance_type="p5en.48xlarge",
+        tensor_parallel_size=8,
+        precision="FP8",
+        context_window=200_000,
+        engine="vLLM 0.32.0",
+    )
+
+
+async def test_what_serve_wrote_down_is_in_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "project"
+    home.mkdir()
+    for name in ("config", "pyproject.toml", "src"):
+        (home / name).symlink_to(find_project().root / name)
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+    async with stand_in() as (endpoint, _):
+        state = {
+            "pid": os.getpid(),
+            "port": urlsplit(endpoint).port,
+            "notes": {"model": MODEL, "gpu": "NVIDIA L40S", "tensor_parallel_size": "4", "engine": "vLLM 0.32.0"},
+        }
+        services = find_project().tools / "run"
+        services.mkdir(parents=True)
+        (services / "vllm.json").write_text(json.dumps(state))
+        async with Vllm().open(config(endpoint)) as hosting:
+            found = hosting.hosted_as()
+        assert found == Hosting(gpu="NVIDIA L40S", tensor_parallel_size=4, context_window=200_000, engine="vLLM 0.32.0")
+        (services / "vllm.json").write_text(json.dumps({**state, "port": 1}))
+        async with Vllm().open(config(endpoint)) as hosting:
+            assert hosting.hosted_as() == Hosting(context_window=200_000, engine="vLLM 0.32.0")
+
+
+async def test_a_model_whose_chat_template_refuses_an_effort_is_asked_for_one_that_it_takes() -> None:
+    model = "qwen3.8-27b"
+    async with stand_in(model) as (endpoint, _), Vllm().open(config(endpoint, model=model)) as hosting:
+        assert hosting.route("a").effort == "xhigh"
+        [check] = [check for check in await hosting.checks() if check.name == "effort"]
+    assert (check.status, check.detail) == (
+        "ok",
+        "the chat template accepts xhigh, medium, low alone: Claude Code is made to ask for xhigh",
+    )
+    assert Vllm().preview(config(model=MODEL)).effort is None

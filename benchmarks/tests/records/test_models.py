@@ -45,10 +45,10 @@ def loaded(folder: Path, text: str) -> ModelRegistry:
     ("name", "repository", "window", "tools", "reasoning", "gpus", "share"),
     [
         ("qwen3-coder-30b", "Qwen/Qwen3-Coder-30B-A3B-Instruct", 200_000, "qwen3_coder", None, 4, 0.90),
-        ("qwen3.6-35b", "Qwen/Qwen3.6-35B-A3B", 200_000, "qwen3_coder", None, 4, 0.90),
-        ("gemma-4-31b", "google/gemma-4-31B-it", 200_000, "gemma4", None, 4, 0.90),
-        ("qwen3.8-27b", "Qwen/Qwen3.8-27B", 200_000, "qwen3_coder", None, 4, 0.90),
-        ("qwen3-32b", "Qwen/Qwen3-32B", 131_072, "hermes", None, 4, 0.90),
+        ("qwen3.6-35b", "Qwen/Qwen3.6-35B-A3B", 200_000, "qwen3_coder", "qwen3", 4, 0.90),
+        ("gemma-4-31b", "google/gemma-4-31B-it", 200_000, "gemma4", "gemma4", 4, 0.90),
+        ("qwen3.8-27b", "Qwen/Qwen3.8-27B", 200_000, "qwen3_coder", "qwen3", 4, 0.90),
+        ("qwen3-32b", "Qwen/Qwen3-32B", 131_072, "hermes", "qwen3", 4, 0.90),
         ("qwen3-coder-next", "Qwen/Qwen3-Coder-Next", 200_000, "qwen3_coder", None, 4, 0.90),
         ("minimax-m2.5", "MiniMaxAI/MiniMax-M2.5", 196_608, "minimax_m2", "minimax_m2", 4, 0.92),
         ("minimax-m3", "MiniMaxAI/MiniMax-M3-MXFP8", 262_144, "minimax_m3", "minimax_m3", 8, 0.90),
@@ -69,6 +69,26 @@ def test_what_is_shipped(
     assert (model.repository, model.context_window) == (repository, window)
     assert (model.tool_call_parser, model.reasoning_parser) == (tools, reasoning)
     assert (model.tensor_parallel_size, model.gpu_memory_utilization) == (gpus, share)
+
+
+def test_every_row_has_a_reasoning_parser_or_says_why_not() -> None:
+    """A thinking model without one leaks its reasoning into the answer."""
+    assert [m.served_name for m in SHIPPED.models if not m.reasoning_parser and not m.no_reasoning_parser] == []
+
+
+def test_a_reason_beside_a_reasoning_parser_is_refused(tmp_path: Path) -> None:
+    both = "tool_call_parser: hermes\n    reasoning_parser: qwen3\n    no_reasoning_parser: it does not think"
+    with pytest.raises(DocumentError, match="there is a reasoning_parser: leave the reason out"):
+        loaded(tmp_path, GOOD.replace("tool_call_parser: hermes", both))
+
+
+def test_the_efforts_that_a_chat_template_takes_are_in_its_row() -> None:
+    model = SHIPPED.model("qwen3.8-27b")
+    assert model is not None
+    assert (model.reasoning_efforts, model.effort) == (("xhigh", "medium", "low"), "xhigh")
+    other = SHIPPED.model("glm-5.2")
+    assert other is not None
+    assert other.effort is None
 
 
 def test_remote_code_is_trusted_per_model() -> None:

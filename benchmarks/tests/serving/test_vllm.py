@@ -13,15 +13,18 @@ from ports import port_for_a_server
 from serving.stand_in_vllm import FAILURES, install
 from swetrials.cli import serving
 from swetrials.pipeline.workbench import UsageError
+from swetrials.records.metrics import Hosting
 from swetrials.records.models import HostedModel, ModelRegistry
 from swetrials.serving import process, vllm
 from swetrials.serving.gpus import Gpu, find_gpus
 from swetrials.serving.huggingface import TokenError, find_token
+from swetrials.serving.machine import instance_type
 from swetrials.serving.process import ServiceError
 from swetrials.serving.vllm import ServeError, find_vllm, installed_version, server_environment
 from swetrials.serving.vllm_failures import likely_reason
 from swetrials.store.documents import load_document
 from swetrials.store.project import find_project
+from swetrials.store.served_here import hosted_here
 
 REGISTRY = load_document(find_project().config / "models.yaml", ModelRegistry)
 L40S, H200, T4 = Gpu("NVIDIA L40S", 46_068), Gpu("NVIDIA H200", 143_771), Gpu("Tesla T4", 15_360)
@@ -218,6 +221,38 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     made = Place(tmp_path)
     yield made
     process.stop(made.run, vllm.SERVICE, drain_seconds=1)
+
+
+def test_what_is_served_can_be_told_from_the_state_file(place: Place) -> None:
+    assert place.start("glm-5.2") == 0
+    hosting = hosted_here(place.run, place.port, "glm-5.2")
+    assert (hosting.tensor_parallel_size, hosting.precision, hosting.engine) == (8, "FP8", "vLLM 0.32.0")
+    assert hosting.gpu is None  # there is no nvidia-smi here
+    assert hosted_here(place.run, place.port + 1, "glm-5.2") == Hosting()
+    assert hosted_here(place.run, place.port, "glm-5.3") == Hosting()
+    process.stop(place.run, vllm.SERVICE, drain_seconds=1)
+    assert hosted_here(place.run, place.port, "glm-5.2") == Hosting()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "port": 1, "notes": {"model": 1}}'])
+def test_a_state_file_of_another_shape_tells_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "vllm.json").write_text(text)
+    assert hosted_here(tmp_path, 1, "m") == Hosting()
+
+
+@pytest.mark.parametrize(
+    ("vendor", "product", "told"),
+    [
+        ("Amazon EC2", "g6e.12xlarge", "g6e.12xlarge"),
+        ("Amazon EC2", "HVM domU", None),
+        ("Dell Inc.", "PowerEdge R750", None),
+    ],
+)
+def test_the_firmware_tells_the_instance_type(tmp_path: Path, vendor: str, product: str, told: str | None) -> None:
+    assert instance_type(tmp_path) is None
+    (tmp_path / "sys_vendor").write_text(f"{vendor}\n")
+    (tmp_path / "product_name").write_text(f"{product}\n")
+    assert instance_type(tmp_path) == told
 
 
 def test_one_model_after_another(place: Place, capfd: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,8 @@ def route_environment(job: Job) -> dict[str, str]:
         "ANTHROPIC_DEFAULT_OPUS_MODEL": route.model,
         "CLAUDE_CODE_SUBAGENT_MODEL": route.model,
         "API_TIMEOUT_MS": str(_REQUEST_TIMEOUT_MS),
+        # Ranks above the settings and the flag, and holds for subagents too (Claude Code 2.1).
+        **({"CLAUDE_CODE_EFFORT_LEVEL": route.effort} if route.effort is not None else {}),
         **_window(route.context_window or job.config.context_window, job.config),
     }
 

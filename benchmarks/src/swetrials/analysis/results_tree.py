@@ -7,7 +7,7 @@ from pathlib import Path
 from swetrials.analysis.trial_reading import TrialReading, read_trial
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.errors import KnownError
-from swetrials.store.files import RecordError
+from swetrials.store.files import ForeignRecordError, RecordError, elsewhere
 from swetrials.store.results import told_apart, trial_folders
 
 Tell = Callable[[str], None]
@@ -40,16 +40,22 @@ def read_readings(tree: Path, tell: Tell | None = None) -> Iterator[TrialReading
     Raises:
         ResultsTreeError: there is no trial that can be read.
     """
-    found = False
+    found, foreign = False, dict[str, int]()
     say = tell or _to_stderr
     for folder in trial_folders(tree, lambda error: say(f"left out: {error.filename}: {error.strerror}")):
         try:
             reading = read_trial(folder, tree)
+        except ForeignRecordError as error:
+            foreign[str(error.tree)] = foreign.get(str(error.tree), 0) + 1
         except RecordError as error:
             say(f"left out: {error}")
         else:
             found = True
             yield reading
+    for top, number in foreign.items() if found else ():
+        say(f"left out: {top}: {number} trials {elsewhere(top)}")
+    if not found and foreign:
+        raise ResultsTreeError(f"{tree}: {'; '.join(map(elsewhere, foreign))}")
     if not found:
         raise ResultsTreeError(
             f"{tree}: no trial with a metrics.json to read; make some with: swetrials run, or: swetrials import"

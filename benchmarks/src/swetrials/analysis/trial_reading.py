@@ -14,7 +14,7 @@ from swetrials.records.base import PathPart
 from swetrials.records.cost import Basis, CostStatus
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Completeness, Usage
-from swetrials.store.files import RecordError, first_fault
+from swetrials.store.files import RecordError, first_fault, refuse_foreign
 from swetrials.store.results import TrialFolder
 
 P = TypeVar("P", bound="RecordPart")
@@ -260,4 +260,5 @@ def read_part(path: Path, kind: type[P]) -> P:
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None
     except ValidationError as error:
+        refuse_foreign(path)
         raise RecordError(f"{path}: {first_fault(error)}") from None

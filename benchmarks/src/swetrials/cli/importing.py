@@ -1,23 +1,25 @@
-"""``import``: a results tree of figures that somebody else published."""
+"""``import``: a results tree of figures that somebody else published or measured."""
 
 from collections import Counter
 from pathlib import Path
 
 import orjson
 
-from swetrials.analysis.published_runs import Defaults, ImportedTrial, read_published_runs
-from swetrials.pipeline.importing import write_tree
+from swetrials.analysis.published_tree import Found, is_json, read_published
+from swetrials.analysis.source_trial import Defaults, ImportedTrial
+from swetrials.pipeline.importing import write_judged_inputs, write_tree
 from swetrials.pipeline.workbench import UsageError
 from swetrials.records.base import safe_path_part
 from swetrials.records.outcome import OutcomeKind
 from swetrials.reports.figures import counted
+from swetrials.store.judged_inputs import read_foreign_judged_inputs
 
 
-def run(file: Path, tree: Path, defaults: Defaults, *, as_json: bool) -> int:
-    """Import a CSV and print what came of it.
+def run(source: Path, tree: Path, defaults: Defaults, *, as_json: bool) -> int:
+    """Import a tree, a summary, judged inputs or a CSV, and print what came of it.
 
     Raises:
-        DocumentError: the CSV cannot be used; nothing was written.
+        DocumentError: the source cannot be used; nothing was written.
         ImportingError: the folder holds something else; nothing was written.
         UsageError: agent, skill or scope cannot be the name of a folder.
     """
@@ -26,15 +28,28 @@ def run(file: Path, tree: Path, defaults: Defaults, *, as_json: bool) -> int:
             safe_path_part(getattr(defaults, name))
         except ValueError as error:
             raise UsageError(f"--{name}: {error}") from None
-    trials = read_published_runs(file, defaults)
+    if source.is_file() and is_json(source) and (inputs := read_foreign_judged_inputs(source, defaults.source)):
+        file = write_judged_inputs(inputs, tree)
+        if as_json:
+            print(orjson.dumps({"file": str(file), "tasks": len(inputs.tasks)}, option=orjson.OPT_INDENT_2).decode())
+            return 0
+        print(f"{file}: what {counted(len(inputs.tasks), 'task')} need, imported from {source}")
+        print(f"next: swetrials router evaluate --judged-inputs {file} --data TREE")
+        return 0
+    found = read_published(source, defaults)
+    trials = found.trials
     written = write_tree(trials, tree)
     if as_json:
-        print(orjson.dumps(_figures(trials, tree, written=written), option=orjson.OPT_INDENT_2).decode())
+        print(orjson.dumps(_figures(found, tree, written=written), option=orjson.OPT_INDENT_2).decode())
         return 0
     models = {trial.metrics.model_slug for trial in trials}
     what = f"{counted(len(trials), 'trial')} of {counted(len(models), 'model')}"
-    print(f"{tree}: {what} {'imported from' if written else 'were there already, as in'} {file}")
+    print(f"{tree}: {what} {'imported from' if written else 'were there already, as in'} {source}")
     print(f"  {_failed(trials)} failed, as the source says")
+    if repeats := sum(trial.metrics.trial.repeat > 1 for trial in trials):
+        print(f"  {repeats} are further repeats of a task")
+    if found.ours:
+        print(f"  {counted(found.ours, 'record')} of this harness passed over: read them where they are")
     for code, number in _findings(trials).items():
         print(f"  finding {code}: {counted(number, 'trial')}")
     print(f"next: swetrials results {tree}")
@@ -49,14 +64,17 @@ def _findings(trials: list[ImportedTrial]) -> dict[str, int]:
     return dict(sorted(Counter(finding.code for trial in trials for finding in trial.metrics.findings).items()))
 
 
-def _figures(trials: list[ImportedTrial], tree: Path, *, written: bool) -> dict[str, object]:
-    imported = trials[0].metrics.imported
+def _figures(found: Found, tree: Path, *, written: bool) -> dict[str, object]:
+    trials = found.trials
+    digests = {trial.metrics.imported.sha256 for trial in trials if trial.metrics.imported}
     return {
         "tree": str(tree),
         "written": written,
         "trials": len(trials),
         "models": sorted({trial.metrics.model_slug for trial in trials}),
         "failed": _failed(trials),
+        "repeats": sum(trial.metrics.trial.repeat > 1 for trial in trials),
+        "passed_over": found.ours,
         "findings": _findings(trials),
-        "sha256": imported.sha256 if imported else None,
+        "sha256": digests.pop() if len(digests) == 1 else None,
     }

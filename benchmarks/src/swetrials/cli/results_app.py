@@ -8,19 +8,28 @@ from typer.core import TyperCommand
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="CSV with a row a trial; columns: docs/metrics/README.md.")],
-    into: Annotated[Path, typer.Option(help="Folder for the results tree; a new or an empty one.", metavar="DIR")],
-    agent: Annotated[str, typer.Option(help="Agent of rows without a column agent.")] = "omp",
-    skill: Annotated[str, typer.Option(help="Skill of rows without a column skill.")] = "swe3",
-    scope: Annotated[str, typer.Option(help="Scope of rows without a column scope.")] = "mcp-gateway-registry-v2",
+    source_path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A tree, a run-summary.json or judged inputs of another harness, or a CSV with a row a trial "
+            "(docs/importing.md).",
+        ),
+    ],
+    into: Annotated[
+        Path, typer.Option(help="Folder for the results tree; a new or an empty one.", metavar="DIR")
+    ] = Path("imported-results"),
+    agent: Annotated[str, typer.Option(help="Agent of trials that name none.")] = "omp",
+    skill: Annotated[str, typer.Option(help="Skill of trials that name none.")] = "swe3",
+    scope: Annotated[str, typer.Option(help="Scope of trials that name none.")] = "mcp-gateway-registry-v2",
     source: Annotated[str | None, typer.Option(help="Who published the figures, kept in each record.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Make a results tree of figures that somebody else published."""
-    from swetrials.analysis.published_runs import Defaults
+    """Make a results tree of what another harness measured, or somebody published."""
+    from swetrials.analysis.source_trial import Defaults
     from swetrials.cli import importing
 
-    raise typer.Exit(importing.run(file, into, Defaults(agent, skill, scope, source), as_json=as_json))
+    raise typer.Exit(importing.run(source_path, into, Defaults(agent, skill, scope, source), as_json=as_json))
 
 
 class ResultsCommand(TyperCommand):

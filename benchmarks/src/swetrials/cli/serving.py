@@ -20,6 +20,7 @@ from swetrials.store.documents import load_document
 from swetrials.store.files import write_atomically
 from swetrials.store.project import find_project
 from swetrials.store.redaction import Redactor
+from swetrials.store.served_here import SERVICES_FOLDER
 from swetrials.store.validation import did_you_mean
 
 NOT_SERVING = 1
@@ -138,7 +139,7 @@ def _model(registry: ModelRegistry, name: str) -> HostedModel:
 
 
 def _folder() -> Path:
-    return find_project().tools / "run"
+    return find_project().tools / SERVICES_FOLDER
 
 
 def _agreed(found: WindowVerdict, *, yes: bool) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from swetrials.analysis.published_runs import ImportedTrial
+from swetrials.analysis.source_trial import ImportedTrial
 from swetrials.records.errors import KnownError
+from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.store.files import to_json, write_record
 from swetrials.store.results import EVALUATION, METRICS, trial_folders
 
@@ -39,6 +40,22 @@ def write_tree(trials: Sequence[ImportedTrial], tree: Path) -> bool:
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return True
+
+
+def write_judged_inputs(inputs: JudgedInputs, folder: Path) -> Path:
+    """Write judged inputs into a folder and return the file. The same again changes nothing.
+
+    Raises:
+        ImportingError: the folder's place is taken, or it holds other judged inputs.
+        OSError: the disk is full, or the folder cannot be written.
+    """
+    _is_used(folder)
+    file = folder / "judged-inputs.json"
+    if not file.exists():
+        write_record(file, inputs)
+    elif not file.is_file() or file.read_bytes() != to_json(inputs):
+        raise ImportingError(f"{file} is there already, and holds something else; name a new folder with --into")
+    return file
 
 
 def _write(trial: ImportedTrial, folder: Path) -> None:

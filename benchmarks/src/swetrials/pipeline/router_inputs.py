@@ -126,7 +126,7 @@ class _Judging:
             raise UsageError(
                 f"{self._path}: holds judgments of another {', '.join(differs)}; move it away, or give --out-json"
             )
-        return found.model_copy(update={"repeats": max(found.repeats, fresh.repeats)})
+        return found.model_copy(update={"repeats": max(found.repeats or 1, fresh.repeats or 1)})
 
     def _header(self) -> JudgedInputs:
         bench, config = self._bench, self._bench.config

@@ -7,6 +7,7 @@ from typing import Literal, Protocol, Self
 
 from swetrials.records.config import RunnerConfig
 from swetrials.records.errors import KnownError
+from swetrials.records.metrics import Hosting as HostingRecord
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageReport
 from swetrials.wire.route import Dialect, Route
@@ -66,6 +67,9 @@ class Hosting(Protocol):
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return what the server itself counted for an attempt; ``None`` where it cannot tell them apart."""
 
+    def hosted_as(self) -> HostingRecord:
+        """Return how the model is hosted, as far as its server has told; all null where nothing is known."""
+
     def telemetry(self, *, single_tenant: bool) -> AbstractAsyncContextManager["Telemetry"]:
         """Watch the server's own counters for as long as the block runs.
 
@@ -95,3 +99,18 @@ class Provider(Protocol):
         Raises:
             ProviderError: the configuration lacks what this provider needs.
         """
+
+
+def hosting_record(config: RunnerConfig, hosting: Hosting) -> HostingRecord:
+    """Return how a trial's model is hosted: what the server has told, and what the user says of it.
+
+    The user's word on instance, parallel size and precision comes first: no server tells them of itself. The window
+    is the server's, since a larger one that is asked for is not served.
+    """
+    told = hosting.hosted_as()
+    said = {
+        "instance_type": config.instance_type,
+        "tensor_parallel_size": config.tensor_parallel_size,
+        "precision": config.precision,
+    }
+    return told.model_copy(update={name: value for name, value in said.items() if value is not None})

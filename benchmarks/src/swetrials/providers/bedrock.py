@@ -26,6 +26,7 @@ from swetrials.providers.aws import (
 )
 from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import Hosting
 from swetrials.records.usage import UsageReport
 from swetrials.wire.connecting import connection
 from swetrials.wire.route import Dialect, Route
@@ -124,6 +125,10 @@ class BedrockHosting:
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return ``None``: Bedrock does not tell attempts apart."""
         return None
+
+    def hosted_as(self) -> Hosting:
+        """Return nothing known: the vendor does not tell what it serves a model with."""
+        return Hosting()
 
     def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
         """Return nothing to watch: Bedrock shows no counters."""

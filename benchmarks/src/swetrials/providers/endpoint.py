@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 import httpx
@@ -9,9 +10,10 @@ from pydantic import SecretStr
 
 from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import Hosting
 from swetrials.records.usage import UsageReport
 from swetrials.wire.connecting import connection
-from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
+from swetrials.wire.model_list import ModelListError, ServedModel, is_loopback, read_model_list
 from swetrials.wire.route import Dialect, Route
 
 _TIMEOUT_SECONDS = 10
@@ -56,6 +58,8 @@ class EndpointHosting:
 
     def __init__(self, route: Route) -> None:
         self._route = route
+        self._asked_window = route.context_window
+        self._model: ServedModel | None = None
 
     async def checks(self) -> Sequence[Check]:
         """Ask for ``/v1/models``: does it answer, is it an API, does it know the model?"""
@@ -74,18 +78,31 @@ class EndpointHosting:
         if response.status_code == httpx.codes.NOT_FOUND:
             return [Check("endpoint", "warning", f"{url} answers, but lists no models: the model cannot be checked")]
         try:
-            served = [model.id for model in read_model_list(response)]
+            served = read_model_list(response)
         except ModelListError as error:
             mend = "set SWETRIALS_API_KEY" if error.kind == "key_refused" else "mend --endpoint"
             return [Check("endpoint", "failed", f"{url} {error}", mend)]
-        return [Check("endpoint", "ok", f"{url} answers"), self._model_check(served)]
+        wanted = self._route.model.split("[")[0]
+        self._model = next((model for model in served if model.id == wanted), None)
+        return [Check("endpoint", "ok", f"{url} answers"), self._model_check(served), *self._window_checks()]
 
-    def _model_check(self, served: Sequence[str]) -> Check:
+    def _model_check(self, served: Sequence[ServedModel]) -> Check:
         model = self._route.model
-        if model.split("[")[0] in served:
+        if self._model is not None:
             return Check("model", "ok", f"{model} is served")
-        listed = ", ".join(served[:5]) + (" ..." if len(served) > 5 else "")
+        listed = ", ".join(model.id for model in served[:5]) + (" ..." if len(served) > 5 else "")
         return Check("model", "failed", f"{model} is not served here; served: {listed or 'nothing'}", "mend --model")
+
+    def _window_checks(self) -> list[Check]:
+        """Take the window that the server tells, as vLLM's kind does; a larger one that is asked for is not served."""
+        served, asked = self._model.max_model_len if self._model else None, self._asked_window
+        if served is None:
+            return []
+        self._route = replace(self._route, context_window=min(served, asked or served))
+        if asked and asked > served:
+            detail = f"the served window is {served:,} tokens: --context-window {asked:,} is more, and is not used"
+            return [Check("window", "warning", detail, "leave --context-window out")]
+        return [Check("window", "ok", f"the served window is {served:,} tokens")]
 
     def route(self, attempt_id: str) -> Route:
         """Return the one route there is."""
@@ -94,6 +111,10 @@ class EndpointHosting:
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return ``None``: a foreign server does not tell attempts apart."""
         return None
+
+    def hosted_as(self) -> Hosting:
+        """Return the window that ``/v1/models`` tells, where the server's list has one; nothing else is told."""
+        return Hosting(context_window=self._model.max_model_len if self._model else None)
 
     def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
         """Return nothing to watch: a foreign server shows no counters."""

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import Hosting
 from swetrials.records.usage import UsageReport
 from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
@@ -104,6 +105,10 @@ class LiteLLMHosting:
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return ``None``: the proxy does not tell attempts apart."""
         return None
+
+    def hosted_as(self) -> Hosting:
+        """Return nothing known: the proxy does not tell what is behind it."""
+        return Hosting()
 
     def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
         """Return nothing to watch: behind the proxy is a service of AWS."""

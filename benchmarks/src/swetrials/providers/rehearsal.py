@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import Hosting
 from swetrials.records.usage import UsageReport
 from swetrials.store.documents import load_document
 from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
@@ -81,6 +82,10 @@ class RehearsalHosting:
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return what the server sent to this attempt."""
         return self._server.served(_key(attempt_id))
+
+    def hosted_as(self) -> Hosting:
+        """Return nothing known: there is no model."""
+        return Hosting()
 
     def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
         """Return nothing to watch: ``served`` tells attempts apart already."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import httpx
@@ -11,10 +11,12 @@ from pydantic import SecretStr
 from swetrials.providers.base import Check, Priced
 from swetrials.providers.vllm_counters import CounterWatch
 from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import Hosting
 from swetrials.records.models import HostedModel, ModelRegistry, version_at_least, window_verdict
 from swetrials.records.usage import UsageReport
 from swetrials.store.documents import load_document
 from swetrials.store.project import find_project
+from swetrials.store.served_here import SERVICES_FOLDER, hosted_here
 from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, ServedModel, is_loopback, read_model_list
 from swetrials.wire.prometheus import ScrapeError, scrape
@@ -50,7 +52,8 @@ class Vllm:
         entry = _registry().model(config.model)
         if entry is not None and entry.tool_call_parser in RESPONSES_BREAKERS:
             dialects.remove("openai-responses")
-        return Route(frozenset(dialects), base_url, key, config.model, config.context_window)
+        effort = entry.effort if entry else None
+        return Route(frozenset(dialects), base_url, key, config.model, config.context_window, effort=effort)
 
     @asynccontextmanager
     async def open(self, config: RunnerConfig) -> AsyncIterator["VllmHosting"]:
@@ -77,9 +80,7 @@ class VllmHosting:
         self._asked_window = route.context_window
         self._model = next((model for model in seen.models if model.id == route.model), None)
         windows = [w for w in (route.context_window, self._model and self._model.max_model_len) if w]
-        self._route = Route(
-            route.dialects, route.base_url, route.api_key, route.model, min(windows) if windows else None
-        )
+        self._route = replace(route, context_window=min(windows) if windows else None)
 
     async def checks(self) -> Sequence[Check]:
         """Is the server up, is it vLLM, does it serve the model, with a large enough window and a tool-call parser?"""
@@ -90,7 +91,7 @@ class VllmHosting:
             return [server, self._not_served()]
         checks = [server, Check("model", "ok", f"{self._model.id} is served"), self._window(self._model)]
         entry = self._registry.model(self._route.model)
-        return [*checks, *self._version(entry), *(await self._tools(entry))]
+        return [*checks, *self._version(entry), *self._effort(entry), *(await self._tools(entry))]
 
     def route(self, attempt_id: str) -> Route:
         """Return the one route there is, with the window that the server gives."""
@@ -99,6 +100,16 @@ class VllmHosting:
     def served(self, attempt_id: str) -> UsageReport | None:
         """Return ``None``: the server's counters are for all requests together, see :meth:`telemetry`."""
         return None
+
+    def hosted_as(self) -> Hosting:
+        """Return what the server tells of itself and, on this machine, what ``swetrials serve`` wrote at its start."""
+        known, address = Hosting(), urlsplit(self._route.base_url)
+        if is_loopback(self._route.base_url):
+            known = hosted_here(find_project().tools / SERVICES_FOLDER, address.port, self._route.model)
+        engine = f"vLLM {self._seen.version}" if self._seen.version else None
+        window = self._model.max_model_len if self._model else None
+        told = {"context_window": window, "engine": engine}
+        return known.model_copy(update={name: value for name, value in told.items() if value is not None})
 
     def telemetry(self, *, single_tenant: bool) -> CounterWatch:
         """Watch ``/metrics``."""
@@ -131,6 +142,13 @@ class VllmHosting:
         if not minimum or not version or version_at_least(version, minimum) is not False:
             return []
         return [Check("version", "warning", f"vLLM {version}: {self._route.model} wants {minimum}", "upgrade vLLM")]
+
+    def _effort(self, entry: HostedModel | None) -> list[Check]:
+        if entry is None or entry.effort is None:
+            return []
+        accepted = ", ".join(entry.reasoning_efforts)
+        detail = f"the chat template accepts {accepted} alone: Claude Code is made to ask for {entry.effort}"
+        return [Check("effort", "ok", detail)]
 
     async def _tools(self, entry: HostedModel | None) -> list[Check]:
         checks = []

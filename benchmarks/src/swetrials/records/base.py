@@ -1,7 +1,8 @@
 """What every record shares: strictness, immutability and a few constrained kinds of text."""
 
 import re
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic_core import PydanticCustomError
@@ -17,6 +18,9 @@ class Record(BaseModel):
     """Base of everything on disk: unknown keys are errors, values never change after validation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+    keys_of_others: ClassVar[Mapping[str, str]] = {}
+    """Keys that other programs have in such a record and this one has not, each with what to write in its place."""
 
 
 def fault_at(message: str, *at: str | int) -> PydanticCustomError:

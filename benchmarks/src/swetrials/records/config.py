@@ -100,11 +100,22 @@ def _from_json(value: object) -> object:
         raise ValueError(f'{value!r} is not JSON, such as {{"vllm_qwen": 1}}') from None
 
 
+def _none_for_zero(value: object) -> object:
+    """Return ``None`` for 0, which other harnesses write where no window is meant."""
+    return None if value in (0, "0") and not isinstance(value, bool) else value
+
+
 Text = Annotated[str, Field(min_length=1)]
 
 
 class RunnerConfig(Record):
     """What to run, on what, within which limits. Each key is also a long flag (``max_turns``: ``--max-turns``)."""
+
+    keys_of_others = {
+        "agent_max_time_seconds": "write timeout_seconds, the wall time of one attempt",
+        "api_key_env": "leave it out, and give the key itself: export SWETRIALS_API_KEY=...",
+        "kiro_dollars_per_credit": "leave it out: kiro is not among the agents here",
+    }
 
     agent: Text = Field("claude", description="the coding-agent CLI")
     provider: Text = Field("rehearsal", description="where the model is hosted")
@@ -167,7 +178,9 @@ class RunnerConfig(Record):
     max_topups: int = Field(
         1, ge=0, description="extra attempts for missing files, when the four design documents are there"
     )
-    context_window: int | None = Field(None, ge=1, description="tokens the served model holds")
+    context_window: Annotated[int | None, BeforeValidator(_none_for_zero)] = Field(
+        None, ge=1, description="tokens the served model holds; 0: not said"
+    )
     auto_compact_fraction: float = Field(0.8, gt=0, le=1, description="share of the window at which to compact")
     timeout_seconds: float = Field(3600, gt=0, description="wall time of one attempt")
     idle_timeout_seconds: float = Field(900, gt=0, description="silence after which an attempt is stopped")
@@ -178,6 +191,13 @@ class RunnerConfig(Record):
     settings_file: Text | None = Field(None, description="extra settings merged into the agent's own")
     meter: bool = Field(True, description="count every request on the wire, and keep the key from the agent")
     keep_bodies: bool = Field(False, description="keep what the meter saw pass, secrets masked")
+    instance_type: Text | None = Field(None, description="self-hosted: the machine, kept in each record")
+    tensor_parallel_size: int | None = Field(
+        None, ge=1, description="self-hosted: GPUs that one copy of the model is spread over, kept in each record"
+    )
+    precision: Text | None = Field(
+        None, description="self-hosted: of the model's weights, such as BF16 or FP8, kept in each record"
+    )
     dollars_per_hour: float | None = Field(None, gt=0, description="self-hosted: hourly rate of the whole box")
     box_share: float = Field(1.0, gt=0, le=1, description="self-hosted: share of the box that the model takes")
     scenario: Text | None = Field(None, description="rehearsal: the script to play; default: beside the dataset")

@@ -8,6 +8,7 @@ from swetrials.records.base import SCHEMA_VERSION, Record, fault_at
 from swetrials.records.cost import Cost
 from swetrials.records.dataset import Complexity
 from swetrials.records.outcome import Outcome
+from swetrials.records.published_run import Imported
 from swetrials.records.usage import UsageReport
 
 BASE_FLOORS = (55, 65, 70, 75)
@@ -93,17 +94,22 @@ class JudgedInputs(Record):
     provider: str
     aws_region: str | None = None
     skill: str
-    skill_sha256: str = Field(description="of its first step, which is all that the agent was given")
-    allowed_tools: tuple[str, ...]
-    permission_mode: str
-    sandbox: str
-    harness_version: str
-    repeats: int = Field(ge=1, description="judgments asked for of each task")
-    started_at: str
+    skill_sha256: str | None = Field(
+        None, description="of its first step, which is all that the agent was given; None: imported, and not told"
+    )
+    allowed_tools: tuple[str, ...] = ()
+    permission_mode: str | None = Field(None, description="None: imported, and not told; likewise below")
+    sandbox: str | None = None
+    harness_version: str | None = None
+    repeats: int | None = Field(None, ge=1, description="judgments asked for of each task")
+    started_at: str | None = None
     ended_at: str | None = Field(None, description="None: not all that was asked for has been judged")
     seconds: float | None = Field(None, ge=0, description="wall time of all judgments added up")
     usage: UsageReport = UsageReport()
     cost: Cost = Field(Cost(), description="of all judgments, the failed ones as well")
+    imported: Imported | None = Field(
+        None, exclude_if=lambda block: block is None, description="judgments of somebody else: where they are from"
+    )
     judged: int = Field(0, ge=0, description="judgments made")
     failed: int = Field(0, ge=0, description="of these, those that count for nothing")
     tasks: tuple[TaskInputs, ...] = ()

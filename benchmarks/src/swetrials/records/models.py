@@ -66,6 +66,8 @@ def _served_name(value: str) -> str:
 ServedName = Annotated[str, AfterValidator(_served_name)]
 ParserName = Annotated[str, AfterValidator(_parser)]
 Version = Annotated[str, AfterValidator(_version)]
+ReasoningEffort = Literal["low", "medium", "high", "xhigh", "max"]
+"""The scale of ``output_config.effort`` in Anthropic Messages, which vLLM hands to the chat template as it is."""
 
 
 class Hardware(Record):
@@ -96,6 +98,11 @@ class HostedModel(Record):
     reasoning_parser: ParserName | None = Field(
         None, description="a thinking model without it leaks reasoning into the answer"
     )
+    no_reasoning_parser: str = Field("", description="why there is no reasoning_parser")
+    reasoning_efforts: tuple[ReasoningEffort, ...] = Field(
+        (), description="what the chat template accepts, the one to ask for first; empty: whatever an agent asks for"
+    )
+    precision: str | None = Field(None, min_length=1, description="of the weights, such as BF16; None: not known")
     tensor_parallel_size: int = Field(1, ge=1, description="GPUs that one copy is spread over")
     gpu_memory_utilization: float = Field(0.9, gt=0, le=1, description="share of each GPU's memory that vLLM takes")
     trust_remote_code: bool = Field(False, description="runs Python out of the model's repository: official ones only")
@@ -111,6 +118,17 @@ class HostedModel(Record):
             if word.partition("=")[0] in _OWN_FLAGS:
                 raise fault_at(f"{word} has its own place and cannot be an extra", "extra_arguments", index)
         return self
+
+    @model_validator(mode="after")
+    def _a_parser_or_the_reason(self) -> Self:
+        if self.reasoning_parser is not None and self.no_reasoning_parser:
+            raise fault_at("there is a reasoning_parser: leave the reason out", "no_reasoning_parser")
+        return self
+
+    @property
+    def effort(self) -> ReasoningEffort | None:
+        """The reasoning effort to ask for; ``None``: what an agent asks for by itself is accepted."""
+        return self.reasoning_efforts[0] if self.reasoning_efforts else None
 
     @model_validator(mode="after")
     def _environment_is_plain(self) -> Self:

@@ -2,7 +2,7 @@
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from swetrials.records.base import PathPart, Record, fault_at
 from swetrials.records.evaluation import UNITS
@@ -20,13 +20,19 @@ _ROUNDING = 0.05 + 1e-9
 class Imported(Record):
     """Where a record's figures are from, when this harness did not run the trial."""
 
-    file: str = Field(description="name of the CSV")
-    sha256: str = Field(description="of the CSV")
-    line: int = Field(ge=2, description="of the row in the CSV, whose first line is the header")
+    file: str = Field(description="name of the file, or of the tree")
+    sha256: str = Field(description="of the file; of a tree, of the trial's own file")
+    line: int | None = Field(None, ge=2, description="of the row in a CSV, whose first line is the header")
+    place: str | None = Field(
+        None, exclude_if=lambda place: place is None, description="of a trial in a tree or a summary: file and field"
+    )
     source: str | None = Field(None, description="who published the figures, in the importer's words")
     hosting_instance: str | None = Field(None, description="the machine of a self-hosted model")
     agent_invocations: int | None = Field(None, ge=0, description="how often the agent was started")
-    row: dict[str, str] = Field(description="every column as printed")
+    row: dict[str, str] = Field({}, description="of a CSV: every column as printed")
+    record: dict[str, JsonValue] | None = Field(
+        None, exclude_if=lambda record: record is None, description="of a JSON file: the trial's record as it was"
+    )
 
 
 class PublishedRun(Record):
@@ -48,7 +54,7 @@ class PublishedRun(Record):
     cache_write_tokens: Tokens = Field(ge=0, le=_MOST_TOKENS)
     latency_seconds: float | None = Field(ge=0, le=_MOST_SECONDS)
     total_cost_usd: float | None = Field(
-        ge=0, le=_MOST_USD, description="the provider's bill; empty or 0 on an endpoint: unknown"
+        ge=0, le=_MOST_USD, description="the sum of the agent's CLI; empty or 0 on an endpoint: unknown"
     )
     task_score: float | None = Field(ge=0, le=100, description="mean of the units; 0 when the trial failed")
     is_error: bool

@@ -37,14 +37,26 @@ def _header(record: JudgedInputs) -> list[tuple[str, str]]:
     return [
         ("by", f"{record.model} by {record.provider}{region}, in {' '.join([record.agent, ', '.join(versions)])}"),
         ("answered by", ", ".join(served) or figures.UNKNOWN),
-        ("when", f"{record.started_at} to {record.ended_at or 'now: not everything that was asked for is judged'}"),
-        ("judgments", f"{record.judged}, {record.failed} of them failed; {record.repeats} asked for of each task"),
+        ("when", _when(record)),
+        (
+            "judgments",
+            f"{record.judged}, {record.failed} of them failed; {record.repeats or '?'} asked for of each task",
+        ),
         ("cost", figures.dollars(record.cost)),
         ("tokens", figures.total_tokens(record.usage)),
         ("time", figures.seconds(record.seconds)),
-        ("skill", f"the first step of {record.skill}, SHA-256 {record.skill_sha256[:12]}"),
-        ("tools", f"{', '.join(record.allowed_tools)}; sandbox: {record.sandbox}"),
+        ("skill", f"the first step of {record.skill}, SHA-256 {(record.skill_sha256 or figures.UNKNOWN)[:12]}"),
+        (
+            "tools",
+            f"{', '.join(record.allowed_tools) or figures.UNKNOWN}; sandbox: {record.sandbox or figures.UNKNOWN}",
+        ),
     ]
+
+
+def _when(record: JudgedInputs) -> str:
+    if record.imported is not None:
+        return f"{record.started_at or '?'} to {record.ended_at or '?'}, imported from {record.imported.file}"
+    return f"{record.started_at} to {record.ended_at or 'now: not everything that was asked for is judged'}"
 
 
 def _task(row: TaskInputs) -> tuple[str, ...]:

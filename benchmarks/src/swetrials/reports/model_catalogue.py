@@ -95,6 +95,12 @@ def _machines(registry: ModelRegistry) -> Sequence[Sequence[str]]:
 
 def _notes(model: HostedModel) -> list[str]:
     notes = [model.notes] if model.notes else []
+    if model.no_reasoning_parser:
+        notes.append(f"No reasoning parser: {model.no_reasoning_parser}.")
+    if model.effort:
+        notes.append(f"Claude Code is made to ask for the effort `{model.effort}`.")
+    if model.precision:
+        notes.append(f"{model.precision}.")
     if model.trust_remote_code:
         notes.append("Trusts remote code.")
     if model.extra_arguments:

@@ -14,6 +14,7 @@ from swetrials.serving import process
 from swetrials.serving.gpus import Gpu
 from swetrials.serving.huggingface import VARIABLE as TOKEN_VARIABLE
 from swetrials.serving.huggingface import HubToken
+from swetrials.serving.machine import instance_type
 from swetrials.serving.process import Service, ServiceError, Waiting
 from swetrials.serving.vllm_failures import likely_reason
 from swetrials.store.redaction import Redactor
@@ -47,11 +48,25 @@ class Plan:
     host: str
     port: int
     remarks: tuple[str, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
 
     @property
     def window(self) -> int:
         """The window that will be served, in tokens."""
         return self.model.window_on(self.fit)
+
+    @property
+    def hosting(self) -> dict[str, str]:
+        """How the model will be hosted, as far as it is known: by the names of ``Hosting``, as text."""
+        version = installed_version(self.vllm)
+        told = {
+            "instance_type": instance_type(),
+            "gpu": " + ".join(sorted({gpu.name for gpu in self.gpus})) or None,
+            "tensor_parallel_size": str(self.model.gpus_on(self.fit)),
+            "precision": self.model.precision,
+            "engine": f"vLLM {version}" if version else None,
+        }
+        return {name: text for name, text in told.items() if text is not None}
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -98,7 +113,7 @@ def plan(
     fit, about_gpus = _best_fit(registry, model, gpus)
     if host != process.HOST:
         remarks.append(f"listening on {host}: whoever reaches this machine can use the model, no key is asked for")
-    return Plan(model, fit, vllm, host, port, (*remarks, *about_gpus))
+    return Plan(model, fit, vllm, host, port, (*remarks, *about_gpus), tuple(gpus or ()))
 
 
 def find_vllm(tools: Path, path: str | None = None) -> Path:
@@ -147,7 +162,7 @@ def start(folder: Path, planned: Plan, environment: Mapping[str, str]) -> Servic
         environment=environment,
         cwd=folder,
         port=planned.port,
-        notes={"model": planned.model.served_name, "window": str(planned.window)},
+        notes={"model": planned.model.served_name, "window": str(planned.window), **planned.hosting},
     )
 
 

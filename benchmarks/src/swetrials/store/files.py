@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from swetrials.records.base import Record
 from swetrials.records.errors import KnownError
+from swetrials.records.published_record import kind_of, tree_of
 
 R = TypeVar("R", bound=Record)
 
@@ -66,19 +67,54 @@ def write_record_once(path: Path, record: Record) -> None:
         beside.unlink()
 
 
+class ForeignRecordError(RecordError):
+    """A record was written by another harness of this kind; the message names the command that imports it."""
+
+    def __init__(self, path: Path, data: object) -> None:
+        """Take the record's file and what is in it.
+
+        ``tree`` is the folder to import.
+        """
+        self.tree = tree_of(path, data)
+        super().__init__(f"{path}: {elsewhere(self.tree)}")
+
+
+def elsewhere(tree: object) -> str:
+    """Return what to say of a tree that another harness of this kind wrote."""
+    return f"written by another harness: swetrials import {tree}"
+
+
+def refuse_foreign(path: Path) -> None:
+    """Say of a record that cannot be read when another harness wrote it.
+
+    Raises:
+        ForeignRecordError: it did.
+    """
+    try:
+        data = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return
+    if kind_of(data) is not None:
+        raise ForeignRecordError(path, data)
+
+
 def read_record(path: Path, kind: type[R]) -> R:
     """Read a JSON record.
 
     Raises:
         RecordError: the file is missing, is not JSON, or does not fit the model.
     """
+    data: object = None
     try:
-        return kind.model_validate(orjson.loads(path.read_bytes()))
+        data = orjson.loads(path.read_bytes())
+        return kind.model_validate(data)
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None
     except orjson.JSONDecodeError as error:
         raise RecordError(f"{path}: not JSON ({error}); move it away, and make it again") from None
     except ValidationError as error:
+        if kind_of(data) is not None:
+            raise ForeignRecordError(path, data) from None
         raise RecordError(f"{path}: not a record of this kind ({first_fault(error)}); move it away") from None
 
 

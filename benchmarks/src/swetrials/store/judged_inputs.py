@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import orjson
+
 from swetrials.records.dataset import TIERS, Complexity
 from swetrials.records.judged_inputs import HIGHEST_FLOOR, LOWEST_FLOOR, JudgedInputs
+from swetrials.records.published_record import kind_of
 from swetrials.store.files import read_record
 from swetrials.store.problems import DocumentError, Problem
+from swetrials.store.published_inputs import judged_inputs_of
 from swetrials.store.validation import did_you_mean
 
 _COLUMNS = ("task", "floor", "tier")
@@ -37,7 +41,7 @@ class JudgedTable:
 
 
 def read_judged_inputs(path: Path) -> JudgedTable:
-    """Read judged inputs from a JSON record, or from a CSV file with at least the columns task, floor and tier.
+    """Read judged inputs from a JSON record, ours or another harness's, or from a CSV with task, floor and tier.
 
     Which of the two it is, the file's first character says: no CSV of these columns begins with a brace.
 
@@ -50,8 +54,33 @@ def read_judged_inputs(path: Path) -> JudgedTable:
     except OSError as error:
         raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None
     if data.lstrip()[:1] == b"{":
-        return _from_record(read_record(path, JudgedInputs))
+        foreign = _published(data)
+        record = judged_inputs_of(path, data, foreign) if foreign else read_record(path, JudgedInputs)
+        return _from_record(record)
     return _from_csv(path, data)
+
+
+def read_foreign_judged_inputs(path: Path, source: str | None = None) -> JudgedInputs | None:
+    """Return the record that another harness's judged inputs come to; ``None``: the file is something else.
+
+    Raises:
+        DocumentError: it is such a file and has faults, or cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None
+    data = _published(content)
+    return judged_inputs_of(path, content, data, source) if data else None
+
+
+def _published(data: bytes) -> dict[str, object] | None:
+    """Return the judged inputs of another harness of this kind; ``None``: this is something else."""
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    return found if kind_of(found) == "judged inputs" else None
 
 
 def _from_record(record: JudgedInputs) -> JudgedTable:

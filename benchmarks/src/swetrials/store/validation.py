@@ -119,7 +119,7 @@ class _Fault:
         if self.kind == "missing":
             return "the key is required and missing"
         if self.kind == "extra_forbidden":
-            return f"unknown key{did_you_mean(str(self.loc[-1]), self._known_keys())}"
+            return self._unknown_key(str(self.loc[-1]))
         if self.kind in {"literal_error", "enum"}:
             return self._not_a_choice(shown, written)
         if self.kind in _EXPECTED:
@@ -132,6 +132,12 @@ class _Fault:
         if self.kind == "value_error":
             return str(self.context["error"])
         return self.standard_message[0].lower() + self.standard_message[1:]
+
+    def _unknown_key(self, key: str) -> str:
+        elsewhere: Mapping[str, str] = getattr(self.model, "keys_of_others", {})
+        if len(self.loc) == 1 and key in elsewhere:
+            return f"not a key here: {elsewhere[key]}"
+        return f"unknown key{did_you_mean(key, self._known_keys())}"
 
     def _in_quotes(self, written: str | None) -> str:
         if self.kind != "string_type" or not isinstance(self.raw, bool | int | float):

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from swetrials import __version__
+from swetrials.providers.base import hosting_record
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import AttemptRecord, Finding, Metrics, Provenance, TimeSplit, TrialIdentity
 from swetrials.records.outcome import Outcome, OutcomeKind
@@ -58,6 +59,7 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         endpoint=config.endpoint,
         aws_region=config.aws_region,
         serving=crew.provider.serving,
+        hosting=hosting_record(config, crew.hosting),
         artifacts_produced=last.artifacts_produced if last else (),
         input_tokens=tokens.fresh_input,
         output_tokens=tokens.output,

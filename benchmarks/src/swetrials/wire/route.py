@@ -27,7 +27,8 @@ class Route:
     ``base_url`` is the origin (and path prefix) below which the dialect's own paths start: without ``/v1``.
     ``api_key`` is empty where the endpoint wants none; on Bedrock it is the bearer token, and ``aws`` holds the
     keys to sign with instead. ``control_url`` is Bedrock's control plane, which agents ask for inference profiles;
-    ``None`` where that is at ``base_url``, too.
+    ``None`` where that is at ``base_url``, too. ``effort`` is the reasoning effort to ask for, where the model does not
+    take what an agent asks for by itself.
     """
 
     dialects: frozenset[Dialect]
@@ -38,6 +39,7 @@ class Route:
     region: str | None = None
     aws: AwsCredentials | None = None
     control_url: str | None = None
+    effort: str | None = None
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from swetrials.providers.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.errors import KnownError
 from swetrials.records.limits import Limits
+from swetrials.records.metrics import Hosting as HostingRecord
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageReport
 from swetrials.store.files import write_atomically
@@ -324,6 +325,9 @@ class _HarnessHosting:
 
     def served(self, attempt_id: str) -> UsageReport | None:
         return self._word.served
+
+    def hosted_as(self) -> HostingRecord:
+        return HostingRecord()  # the harness writes the record, not this machine
 
     def telemetry(self, *, single_tenant: bool) -> Self:
         return self
