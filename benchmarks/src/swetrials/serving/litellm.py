@@ -34,7 +34,8 @@ BASE_VARIABLE = "MANTLE_API_BASE"
 MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY"
 """Environment variable for the key that the proxy is to ask for."""
 
-_READY_SECONDS = 120.0
+READY_SECONDS = 120.0
+"""Time that a proxy is given to answer, unless told otherwise."""
 _ANSWER_SECONDS = 5.0
 _REFERENCE = re.compile(r"os\.environ/(\w+)")
 
@@ -61,6 +62,7 @@ def start(
     *,
     port: int = DEFAULT_PORT,
     region: str = DEFAULT_REGION,
+    timeout_seconds: float = READY_SECONDS,
     environment: Mapping[str, str] = os.environ,
     on_progress: Callable[[Waiting], None] = lambda _: None,
 ) -> Service:
@@ -75,6 +77,7 @@ def start(
         config: LiteLLM's configuration.
         port: where to listen on loopback.
         region: AWS region of the models.
+        timeout_seconds: how long it may take to answer.
         environment: the user's.
         on_progress: told while the proxy starts.
 
@@ -103,7 +106,7 @@ def start(
     )
     try:
         process.wait_until_ready(
-            service, lambda: _answers(service), timeout_seconds=_READY_SECONDS, on_progress=on_progress
+            service, lambda: _answers(service), timeout_seconds=timeout_seconds, on_progress=on_progress
         )
     except BaseException:
         process.stop(folder, NAME)
