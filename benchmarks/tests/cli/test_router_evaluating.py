@@ -120,7 +120,7 @@ def test_a_trial_that_cannot_be_read_is_named_and_the_rest_evaluated(workplace: 
         ("--floor 101", "--floor: 101.0 is not between 0 and 100"),
         ("--floor-sweep 55,x", "--floor-sweep: 'x' is not a number"),
         ("--floor-sweep 55,nan", "--floor-sweep: nan is not between 0 and 100"),
-        ("--floor 70 --judged-inputs some.csv", "--floor and --judged-inputs exclude each other"),
+        ("--floor 70 --floor-sweep 55,65", "--floor and --floor-sweep exclude each other"),
         ("--no-allow-list --allowed-file some.txt", "--no-allow-list and --allowed-file exclude each other"),
         ("--judged-inputs nowhere.csv", "nowhere.csv: No such file or directory"),
         ("--judged-inputs wrong.csv", "wrong.csv:3: floor: '90' is not a number from 55 to 80"),

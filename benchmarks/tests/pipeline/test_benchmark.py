@@ -133,6 +133,22 @@ def test_a_probe_that_fails_ends_it(yard: Yard, script: str, told: str) -> None:
     assert watcher.seen == []
 
 
+def test_a_route_is_proved_by_an_answer_that_calls_a_tool(yard: Yard) -> None:
+    # With one turn the agent ends at its limit. The probe leaves no artifacts, so the trial itself is not of interest.
+    script = 'cat "$RECORDED/maxturns.jsonl"'
+    watcher = Watcher()
+    run(bench_of(yard, script), RunOptions(), watcher)
+    [found] = [check for check in watcher.checks if check.name == "probe"]
+    assert found.status == "ok", found.detail
+
+
+def test_a_pre_flight_that_made_a_billed_call_does_not_say_that_nothing_was_spent(yard: Yard) -> None:
+    with pytest.raises(PreflightError, match="nothing was spent but for a billed probe"):
+        run(bench_of(yard, 'cat "$RECORDED/err429.jsonl"'), RunOptions())
+    with pytest.raises(PreflightError, match=r"nothing was run, nothing was spent$"):
+        run(bench_of(yard, model="another"), RunOptions())
+
+
 AGAIN: dict[str, Callable[[Yard, str], Metrics | bytes | None]] = {
     "no-record": lambda yard, task: None,
     "torn": lambda yard, task: orjson.dumps(finished(yard, task).model_dump(mode="json"))[:-40],

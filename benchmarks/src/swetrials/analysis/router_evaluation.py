@@ -52,7 +52,7 @@ class EvaluationRequest:
     dataset: Path | None = None
     judged_inputs: Path | None = None
     floors: tuple[float, ...] = ()
-    """One run each; unused with judged inputs."""
+    """One run each. With judged inputs they stand for the judged floors, where there are any; the tiers stay judged."""
 
     holdout: bool = False
     allowed_file: Path | None = None
@@ -154,12 +154,12 @@ def _baseline(request: EvaluationRequest, rule: RouterRule, rows: Sequence[Trial
 def _policies(
     request: EvaluationRequest, table: JudgedTable | None, tiers: Mapping[str, Complexity]
 ) -> Iterator[tuple[float | None, Needs]]:
-    """Yield each floor with what the tasks need under it; ``None`` and each task's own with judged inputs."""
-    if table is not None:
-        yield None, {task: table.needs[task] for task in tiers}
-        return
+    """Yield each floor with what the tasks need under it; ``None`` and each task's own with judged inputs alone."""
+    judged = None if table is None else {task: table.needs[task] for task in tiers}
+    if judged is not None and not request.floors:
+        yield None, judged
     for floor in request.floors:
-        yield floor, {task: Need(floor, tier) for task, tier in tiers.items()}
+        yield floor, {task: Need(floor, judged[task].tier if judged else tier) for task, tier in tiers.items()}
 
 
 def _run(ground: Ground, needs: Needs, floor: float | None, *, holdout: bool) -> EvaluationRun:
@@ -281,7 +281,7 @@ def _config(request: EvaluationRequest, ground: Ground) -> EvaluationConfig:
         scope=first.scope,
         dataset=_text(request.dataset),
         judged_inputs=_text(request.judged_inputs),
-        floors=() if request.judged_inputs else request.floors,
+        floors=request.floors,
         holdout=request.holdout,
         allow_list="none" if request.no_allow_list else "own" if request.allowed_file is None else "given",
         allowed_file=_text(request.allowed_file),

@@ -61,7 +61,7 @@ def start(
     if (running := process.find(_folder(), _SERVICE)) is not None:
         raise UsageError(f"a batch is running already: pid {running.pid}; see: swetrials batch status")
     if not _checked(benches, options):
-        print("nothing was run, nothing was spent", file=sys.stderr)
+        print("pre-flight failed: nothing was run", file=sys.stderr)
         return PREFLIGHT
     for variable, key in {KEY_VARIABLE: config.api_key, JUDGE_KEY_VARIABLE: JudgeChoice.of(config).api_key}.items():
         if key is not None:
@@ -119,6 +119,14 @@ def tail(lines: int) -> int:
     if not log.is_file():
         print("no batch was started in the background here")
         return NOT_RUNNING
+    try:
+        _follow(log, service, lines)
+    except KeyboardInterrupt:
+        print("\nno longer following; the batch goes on: swetrials batch status", file=sys.stderr)
+    return 0
+
+
+def _follow(log: Path, service: Service | None, lines: int) -> None:
     with log.open(encoding="utf-8", errors="replace") as file:
         for line in file.readlines()[-lines:]:
             print(line, end="")
@@ -127,7 +135,7 @@ def tail(lines: int) -> int:
             for line in file:
                 print(line, end="", flush=True)
             if not alive:
-                return 0
+                return
             time.sleep(_TAIL_SECONDS)
 
 

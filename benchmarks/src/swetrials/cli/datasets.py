@@ -3,16 +3,20 @@
 from collections import Counter
 from pathlib import Path
 
+from swetrials.pipeline.local_repositories import local_problems
 from swetrials.store.documents import load_dataset
+from swetrials.store.problems import DocumentError
 
 
 def validate(file: Path) -> None:
-    """Print a dataset's summary.
+    """Print a dataset's summary. Repositories on this machine are looked at; for others it takes a run's pre-flight.
 
     Raises:
         DocumentError: it has faults, one line each.
     """
     loaded = load_dataset(file)
+    if problems := list(local_problems(loaded)):
+        raise DocumentError(problems)
     dataset = loaded.dataset
     tiers = Counter(task.complexity for task in dataset.tasks)
     print(f"{file}: valid")

@@ -13,7 +13,7 @@ NOT_RUNNING = 1
 _SECONDS_BETWEEN_LINES = 5
 
 
-def start(config: Path | None, port: int, region: str) -> int:
+def start(config: Path | None, port: int, region: str, timeout_seconds: float) -> int:
     """Install the proxy when it is missing, start it and say how to use it. One that runs already is left alone.
 
     Exit code 1 when that one has other settings.
@@ -22,6 +22,7 @@ def start(config: Path | None, port: int, region: str) -> int:
         config: LiteLLM's configuration; ``None`` for the one that comes with the project.
         port: on loopback.
         region: AWS region of the models.
+        timeout_seconds: how long it may take to answer.
     """
     project = find_project()
     chosen = config or project.config / "litellm-mantle.yaml"
@@ -32,7 +33,9 @@ def start(config: Path | None, port: int, region: str) -> int:
         return _show(running) if same else _show(running) or 1
     program = litellm_install.install(project, _say)
     _say(f"starting the LiteLLM proxy on 127.0.0.1:{port}")
-    service = litellm.start(_folder(), program, chosen, port=port, region=region, on_progress=_Progress())
+    service = litellm.start(
+        _folder(), program, chosen, port=port, region=region, timeout_seconds=timeout_seconds, on_progress=_Progress()
+    )
     print(f"LiteLLM proxy on {service.base_url} (pid {service.pid}, log {service.log})")
     _print_token(service)
     print(f"try it: swetrials doctor --provider litellm{_endpoint(port)} --model zai.glm-5")
@@ -51,7 +54,7 @@ def stop() -> int:
     if stopped is None:
         print("the LiteLLM proxy is not running")
         return 0
-    how = {"gone": "it had ended already", "drained": "it ended by itself", "killed": "it had to be killed"}
+    how = {"gone": "it had ended already", "drained": "it ended in good order", "killed": "it had to be killed"}
     print(f"the LiteLLM proxy is stopped: {how[stopped.how]}")
     return 0
 

@@ -61,21 +61,17 @@ def names(flag: str, text: str | None) -> tuple[str, ...] | None:
 
 
 def floors(floor: float | None, sweep: str | None, judged_inputs: Path | None) -> tuple[float, ...]:
-    """Return the floors that the flags ask for; none with judged inputs.
+    """Return the floors that the flags ask for; none: with judged inputs, the judged ones.
 
     Raises:
         UsageError: more than one kind was asked for, or a floor is not a number from 0 to 100.
     """
-    given = {"--floor": floor, "--floor-sweep": sweep, "--judged-inputs": judged_inputs}
-    asked = [flag for flag, value in given.items() if value is not None]
-    if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)} exclude each other")
-    if judged_inputs is not None:
-        return ()
+    if floor is not None and sweep is not None:
+        raise UsageError("--floor and --floor-sweep exclude each other")
     if floor is not None:
         return (_checked("--floor", str(floor)),)
     if sweep is None:
-        return tuple(map(float, BASE_FLOORS))
+        return () if judged_inputs is not None else tuple(map(float, BASE_FLOORS))
     wanted = tuple(_checked("--floor-sweep", word.strip()) for word in sweep.split(","))
     return tuple(dict.fromkeys(wanted))
 

@@ -88,11 +88,12 @@ def proxy_start(
     config: Annotated[Path | None, typer.Option(help="LiteLLM's configuration; default: the project's.")] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 4000,
     aws_region: Annotated[str, typer.Option(help="Region of the models.")] = "us-east-1",
+    timeout_seconds: Annotated[float, typer.Option(min=1, help="How long it may take to answer.")] = 120.0,
 ) -> None:
     """Install the proxy when it is missing, start it, and wait until it answers."""
     from swetrials.cli import proxy
 
-    _leave(proxy.start(config, port, aws_region))
+    _leave(proxy.start(config, port, aws_region, timeout_seconds))
 
 
 @proxy_app.command("install", epilog="Example: swetrials proxy install")

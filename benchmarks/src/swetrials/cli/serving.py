@@ -93,7 +93,7 @@ def stop() -> int:
     if stopped is None:
         print("nothing is served")
         return 0
-    how = {"gone": "it had ended already", "drained": "it ended by itself", "killed": "it had to be killed"}
+    how = {"gone": "it had ended already", "drained": "it ended in good order", "killed": "it had to be killed"}
     print(f"{stopped.service.notes['model']} is no longer served: {how[stopped.how]}")
     return 0
 

@@ -1,5 +1,6 @@
 """The tests judge: the dataset's own commands, run on a fresh checkout with the patch applied."""
 
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from swetrials.workspace.sandbox import confined, probe
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _TAIL_BYTES = 4096
+_MOST_OF_A_LINE = 300
+_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
+# Control sequences (ECMA-48: CSI), a terminal's own (OSC), and single control characters.
 _NO_SUCH_PROGRAM = 127
 # As a shell would say it.
 
@@ -73,8 +77,9 @@ class TestsJudge:
         """Tell whether the commands, which run a trial's code, will be confined."""
         name = "tests"
         if bench.bwrap is None:
-            return Check(name, "warning", f"commands run without a sandbox: {probe()[1] or 'as was asked for'}")
-        return Check(name, "ok", "commands run in bubblewrap")
+            why = probe()[1] or "as was asked for"
+            return Check(name, "warning", f"commands run without a sandbox: {why}; none was tried")
+        return Check(name, "ok", "commands run in bubblewrap; none was tried, setup included")
 
 
 async def _tested(submission: Submission, verify: Verify, space: Space, bench: Bench) -> TestsEvaluation:
@@ -144,7 +149,14 @@ async def _run(
 
 def _described(result: CommandResult) -> str:
     how = "was stopped at its limit" if result.exit_code is None else f"ended with exit code {result.exit_code}"
-    return f"`{' '.join(result.argv)}` {how}"
+    said = last_line(result.output_tail)
+    return f"`{' '.join(result.argv)}` {how}{': ' if said else ''}{said}"
+
+
+def last_line(output: str) -> str:
+    """Return the last line that says something, without a terminal's colours; at most 300 characters of it."""
+    plain = (_CONTROL.sub("", line).strip() for line in reversed(output.splitlines()))
+    return next((line for line in plain if line), "")[:_MOST_OF_A_LINE]
 
 
 def _failed(reason: str, patch_applied: bool) -> TestsEvaluation:

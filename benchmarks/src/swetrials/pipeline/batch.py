@@ -25,7 +25,7 @@ _RAN = (0, 1)
 _MEANING = {
     1: "some trials failed for another reason than the model",
     2: "bad usage or configuration: nothing was run",
-    3: "pre-flight failed: nothing was spent",
+    3: "pre-flight failed: nothing was run",
     130: "interrupted; --resume goes on",
 }
 

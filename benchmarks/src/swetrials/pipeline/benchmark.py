@@ -155,7 +155,7 @@ async def preflight(
     Raises:
         PreflightError: a check failed; nothing was spent.
     """
-    failed = False
+    failed, spent = False, "nothing was spent"
 
     def show(check: Check) -> None:
         nonlocal failed
@@ -180,10 +180,12 @@ async def preflight(
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:
         show(await probe(bench, bench.crew(hosting)))
+        if bench.provider.priced == "tokens":
+            spent = "and nothing was spent but for a billed probe"
     for check in await more_checks() if more_checks and not failed else ():
         show(check)
     if failed:
-        raise PreflightError("pre-flight failed: nothing was run, nothing was spent")
+        raise PreflightError(f"pre-flight failed: nothing was run, {spent}")
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group
 from swetrials.workspace.space import BYTES_NEEDED, Space, attempt_space_aside, free_bytes
 
 _PROBE_SECONDS = 90.0
+_ANSWERED = frozenset({OutcomeKind.TURN_LIMIT, OutcomeKind.OUTPUT_LIMIT, OutcomeKind.REFUSED})
 _PROBE_PROMPT = "Answer with the single word: ready"
 
 
@@ -178,7 +179,7 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {bench.agent.name}")
         said = crew.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
-    if tally.outcome.kind is OutcomeKind.COMPLETED:
+    if _answered(bench, tally):
         answered = f"{bench.config.model} answered in {ended.wall_seconds:.1f} s"
         if way.unmetered:
             return Check("probe", "warning", f"{answered}, past the meter: {way.unmetered}", "mend it, or --no-meter")
@@ -188,7 +189,18 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
         detail = f"exit code {ended.exit_code} without an answer{': ' if said else ''}{said}"
     if tally.end is None and (retry := tally.pending_retry):
         detail = f"still being refused after {_PROBE_SECONDS:.0f} s: {retry.reason} (status {retry.status})"
-    return Check("probe", "failed", detail, "mend the route, or --skip-probe to go on regardless")
+    spent = tally.usage.usage.total
+    billed = f"; the probe was billed: {spent:,} tokens" if spent and bench.provider.priced == "tokens" else ""
+    return Check("probe", "failed", f"{detail}{billed}", "mend the route, or --skip-probe to go on regardless")
+
+
+def _answered(bench: Workbench, tally: Tally) -> bool:
+    """Whether the route is proved: the model has answered, with tokens.
+
+    How the agent then ends says nothing of the route. With one turn, a model that calls a tool first ends at the limit.
+    """
+    kind = tally.outcome.kind
+    return kind is OutcomeKind.COMPLETED or (kind in _ANSWERED and bool(tally.usage.usage.output))
 
 
 async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, tally: Tally, stderr: Path) -> Ended:

@@ -28,6 +28,7 @@ from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import Hosting
 from swetrials.records.usage import UsageReport
+from swetrials.wire.connecting import connection
 from swetrials.wire.route import Dialect, Route
 
 SKIP_AUTH_VARIABLE = "CLAUDE_CODE_SKIP_BEDROCK_AUTH"
@@ -179,7 +180,7 @@ def _is_loopback(url: str) -> bool:
 async def _endpoint_check(url: str) -> Check:
     """Ask for the root: Bedrock has nothing there, and any answer shows that the host is found and listens."""
     try:
-        async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS) as client:
+        async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS, **connection(url)) as client:
             response = await client.get(url)
     except httpx.HTTPError as error:
         problem = str(error) or type(error).__name__

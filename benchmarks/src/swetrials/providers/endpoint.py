@@ -12,6 +12,7 @@ from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import Hosting
 from swetrials.records.usage import UsageReport
+from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, ServedModel, is_loopback, read_model_list
 from swetrials.wire.route import Dialect, Route
 
@@ -68,8 +69,7 @@ class EndpointHosting:
         try:
             # The client's own limit counts from byte to byte: a server that drips would hold the run for ever.
             with anyio.fail_after(_TIMEOUT_SECONDS):
-                trust_env = not is_loopback(self._route.base_url)
-                async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS, trust_env=trust_env) as client:
+                async with httpx.AsyncClient(timeout=_TIMEOUT_SECONDS, **connection(url)) as client:
                     response = await client.get(url, headers=headers)
         except (httpx.HTTPError, TimeoutError) as error:
             problem = str(error) or f"nothing within {_TIMEOUT_SECONDS} s"

@@ -20,6 +20,7 @@ from swetrials.providers.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import Hosting
 from swetrials.records.usage import UsageReport
+from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
 from swetrials.wire.route import Dialect, Route
 
@@ -69,7 +70,7 @@ class LiteLLM:
             base_url=route.base_url,
             headers={"authorization": f"Bearer {route.api_key.get_secret_value()}"},
             timeout=_TIMEOUT_SECONDS,
-            trust_env=not is_loopback(route.base_url),
+            **connection(route.base_url),
         ) as client:
             yield LiteLLMHosting(route, client)
 

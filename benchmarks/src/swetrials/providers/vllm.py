@@ -17,6 +17,7 @@ from swetrials.records.usage import UsageReport
 from swetrials.store.documents import load_document
 from swetrials.store.project import find_project
 from swetrials.store.served_here import SERVICES_FOLDER, hosted_here
+from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, ServedModel, is_loopback, read_model_list
 from swetrials.wire.prometheus import ScrapeError, scrape
 from swetrials.wire.route import Dialect, Route
@@ -63,9 +64,8 @@ class Vllm:
         """
         route = self.preview(config)
         key = route.api_key.get_secret_value()
-        trust_environment = not is_loopback(route.base_url)
         async with httpx.AsyncClient(
-            timeout=_TIMEOUT_SECONDS, headers={"authorization": f"Bearer {key}"}, trust_env=trust_environment
+            timeout=_TIMEOUT_SECONDS, headers={"authorization": f"Bearer {key}"}, **connection(route.base_url)
         ) as client:
             yield VllmHosting(route, await _look_at(client, route), _registry(), client)
 

@@ -32,7 +32,7 @@ class EvaluationConfig(Record):
     scope: str
     dataset: str | None = Field(None, description="the file that tasks and tiers are from; None: the trials' own")
     judged_inputs: str | None = None
-    floors: tuple[float, ...] = Field((), description="one run each; empty with judged inputs")
+    floors: tuple[float, ...] = Field((), description="one run each, in place of judged floors; empty: the judged ones")
     holdout: bool = Field(description="each task is routed by means that its own trials are not in")
     allow_list: Literal["own", "given", "none"] = Field(
         description="own: the skill's; none: every measured model is allowed"

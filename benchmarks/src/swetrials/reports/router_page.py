@@ -83,10 +83,11 @@ def command(config: EvaluationConfig, out_json: Path | None, out_md: Path) -> st
 
 
 def _floors(config: EvaluationConfig) -> list[str]:
-    if config.judged_inputs:
-        return ["--judged-inputs", config.judged_inputs]
+    judged = ["--judged-inputs", config.judged_inputs] if config.judged_inputs else []
+    if not config.floors:
+        return judged
     floors = ",".join(f"{floor:g}" for floor in config.floors)
-    return ["--floor", floors] if len(config.floors) == 1 else ["--floor-sweep", floors]
+    return [*judged, *(["--floor", floors] if len(config.floors) == 1 else ["--floor-sweep", floors])]
 
 
 def _of_what(evaluation: RouterEvaluation) -> Iterator[str]:

@@ -25,6 +25,7 @@ from swetrials.serving import process
 from swetrials.serving.gpu_readings import GpuError, find_program, read_gpus
 from swetrials.serving.process import Service
 from swetrials.serving.time_series import Sample, Scrape, Session, TimeSeries, TimeSeriesError, last_session
+from swetrials.wire.connecting import connection
 from swetrials.workspace.environment import allowed_environment
 
 NAME = "collector"
@@ -131,7 +132,10 @@ async def collect(plan: Plan) -> None:
         async def publish() -> None:
             series.publish()
 
-        async with httpx.AsyncClient(timeout=_ANSWER_SECONDS) as client, anyio.create_task_group() as tasks:
+        async with (
+            httpx.AsyncClient(timeout=_ANSWER_SECONDS, **connection(plan.url)) as client,
+            anyio.create_task_group() as tasks,
+        ):
             tasks.start_soon(_cancel_on_signal, tasks.cancel_scope)
             tasks.start_soon(_every, plan.interval_seconds, look_at_server)
             tasks.start_soon(_every, plan.publish_seconds, publish)

@@ -21,6 +21,7 @@ import httpx
 from swetrials.serving import bearer, process
 from swetrials.serving.process import HOST, Service, ServiceError, Stopped, Waiting
 from swetrials.store.yaml_source import read_yaml
+from swetrials.wire.connecting import connection
 from swetrials.workspace.environment import allowed_environment
 
 NAME = "litellm"
@@ -33,7 +34,8 @@ BASE_VARIABLE = "MANTLE_API_BASE"
 MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY"
 """Environment variable for the key that the proxy is to ask for."""
 
-_READY_SECONDS = 120.0
+READY_SECONDS = 120.0
+"""Time that a proxy is given to answer, unless told otherwise."""
 _ANSWER_SECONDS = 5.0
 _REFERENCE = re.compile(r"os\.environ/(\w+)")
 
@@ -60,6 +62,7 @@ def start(
     *,
     port: int = DEFAULT_PORT,
     region: str = DEFAULT_REGION,
+    timeout_seconds: float = READY_SECONDS,
     environment: Mapping[str, str] = os.environ,
     on_progress: Callable[[Waiting], None] = lambda _: None,
 ) -> Service:
@@ -74,6 +77,7 @@ def start(
         config: LiteLLM's configuration.
         port: where to listen on loopback.
         region: AWS region of the models.
+        timeout_seconds: how long it may take to answer.
         environment: the user's.
         on_progress: told while the proxy starts.
 
@@ -102,7 +106,7 @@ def start(
     )
     try:
         process.wait_until_ready(
-            service, lambda: _answers(service), timeout_seconds=_READY_SECONDS, on_progress=on_progress
+            service, lambda: _answers(service), timeout_seconds=timeout_seconds, on_progress=on_progress
         )
     except BaseException:
         process.stop(folder, NAME)
@@ -171,8 +175,7 @@ def _given(config: Path, named: set[str], environment: Mapping[str, str]) -> dic
 
 def _answers(service: Service) -> bool:
     try:
-        # No proxy of the environment is asked for what is on loopback.
-        with httpx.Client(timeout=_ANSWER_SECONDS, trust_env=False) as client:
+        with httpx.Client(timeout=_ANSWER_SECONDS, **connection(service.base_url)) as client:
             return client.get(f"{service.base_url}/health/liveliness").status_code == httpx.codes.OK
     except httpx.HTTPError:
         return False

@@ -80,8 +80,8 @@ class Stopped:
 
     Attributes:
         service: what it was.
-        how: ``gone``: nothing of it lived any more; ``drained``: it ended by itself after TERM; ``killed``: it, or a
-            process of it, did not.
+        how: ``gone``: nothing of it lived any more; ``drained``: it ended in good order after TERM; ``killed``: it, or
+            a process of it, did not.
     """
 
     service: Service

@@ -18,6 +18,7 @@ from swetrials.serving.machine import instance_type
 from swetrials.serving.process import Service, ServiceError, Waiting
 from swetrials.serving.vllm_failures import likely_reason
 from swetrials.store.redaction import Redactor
+from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, ServedModel, read_model_list
 
 SERVICE = "vllm"
@@ -187,7 +188,7 @@ def wait(service: Service, timeout_seconds: float, on_progress: Callable[[Waitin
 def served(service: Service) -> ServedModel | None:
     """Return what a service serves at this moment; ``None`` while it is not ready."""
     try:
-        with httpx.Client(base_url=service.base_url, timeout=_CHECK_SECONDS, trust_env=False) as client:
+        with httpx.Client(base_url=service.base_url, timeout=_CHECK_SECONDS, **connection(service.base_url)) as client:
             if client.get("/health").status_code != httpx.codes.OK:
                 return None
             models = read_model_list(client.get("/v1/models"))

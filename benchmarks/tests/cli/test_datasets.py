@@ -1,0 +1,47 @@
+"""Validating a dataset looks at the repositories that lie on this machine."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from e2e.harness import Workplace
+
+DATASET = """schema_version: "1.0"
+name: one
+tasks:
+  - id: task-1
+    repo: {repo}
+    ref: {ref}
+    complexity: low
+    problem_statement: Do it.
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    git = ["git", "-C", str(tmp_path / "mine"), "-c", "user.name=n", "-c", "user.email=n@localhost"]
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(tmp_path / "mine")], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=first"], check=True)
+    return Workplace(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("repo", "ref", "code", "said"),
+    [
+        ("./mine", "main", 0, "valid"),
+        ("./nowhere", "main", 2, "tasks[0] (task-1)"),
+        ("./mine", "abcdefabcdefabcdefabcdefabcdefabcdefabcd", 2, "tasks[0] (task-1)"),
+        ("./mine", "no-such-branch", 2, "no-such-branch"),
+        ("https://127.0.0.1:9/never-asked.git", "main", 0, "valid"),
+    ],
+)
+def test_a_local_repository_and_its_commit_have_to_be_there(
+    place: Workplace, repo: str, ref: str, code: int, said: str
+) -> None:
+    file = place.root / "x.yaml"
+    file.write_text(DATASET.format(repo=repo, ref=ref))
+    done = place.command("dataset", "validate", str(file))
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in done.stdout + done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
