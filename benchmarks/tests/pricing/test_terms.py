@@ -107,6 +107,7 @@ def test_another_model_is_billed_at_its_own_price() -> None:
     bill = cost(part({}, model="claude-opus-4-6"), part({}, model="claude-haiku-4-5-20251001"))
     assert bill.amount_usd == pytest.approx(0.14 + 0.14 / 5)
     assert bill.status == "complete"
+    assert bill.note == "answers of claude-haiku-4-5-20251001 are billed as its own"
 
 
 def test_another_model_without_a_price_takes_complete_away() -> None:

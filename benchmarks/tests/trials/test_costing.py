@@ -9,8 +9,11 @@ from swetrials.pricing.book import PriceBook
 from swetrials.providers import PROVIDERS
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
+from swetrials.records.requests import RequestRecord
+from swetrials.records.usage import Usage
 from swetrials.store.project import find_project
 from swetrials.trials.costing import unpriced, unpriced_buckets
+from swetrials.wire.meter import requests_block
 from swetrials.wire.rehearsal.scenario import Step
 from wire.meter.raw import metering, route_to
 from wire.rehearsal.clients import KEY, OPENING, SCENARIO, Anthropic, Chat, Client, playing
@@ -86,6 +89,25 @@ async def test_an_answer_over_chat_completions_is_exact_or_a_range(
     assert (bill.amount_usd, bill.high_usd, bill.status) == (low, high, status)
 
 
+@pytest.mark.parametrize(
+    ("prompts", "status"),
+    [((200_000, 200_000), "complete"), ((200_000, None), "lower_bound"), ((300_000, 100_000), "lower_bound")],
+)
+def test_short_calls_are_exact_however_many_they_are(prompts: tuple[int | None, ...], status: str) -> None:
+    usages = [None if p is None else Usage(fresh_input=p, cache_read=0, cache_write=0, output=10) for p in prompts]
+    calls = [
+        RequestRecord(
+            number=number, method="POST", path="/v1/responses", dialect="openai-responses", started_seconds=0,
+            ended_seconds=1, status=200, complete=True, model_served="gpt-5.6-sol", usage=usage, request_bytes=1,
+        )
+        for number, usage in enumerate(usages, 1)
+    ]  # fmt: skip
+    block = requests_block(calls)
+    bill = BOOK.token_cost(block.usage, "gpt-5.6-sol", "endpoint", None, parts=block.parts)
+    assert bill.status == status
+    assert ("above 272,000 tokens cost more" in bill.note) == (prompts == (300_000, 100_000))
+
+
 @pytest.mark.anyio
 async def test_the_model_that_answered_is_paid(tmp_path: Path) -> None:
     bill = await billed(Anthropic(), "claude-opus-4-6", OPUS, tmp_path, answering="claude-haiku-4-5")
@@ -97,7 +119,7 @@ async def test_the_model_that_answered_is_paid(tmp_path: Path) -> None:
 async def test_a_model_that_answered_and_has_no_price_is_named(tmp_path: Path) -> None:
     bill = await billed(Anthropic(), "claude-opus-4-6", OPUS, tmp_path, answering="stranger")
     assert (bill.amount_usd, bill.status) == (None, "unknown")
-    assert bill.note == "no price is known for stranger (provider endpoint)"
+    assert bill.note.startswith("answers of stranger are billed as its own; no price is known for stranger")
 
 
 def config(model: str, provider: str, **changes: object) -> RunnerConfig:

@@ -33,6 +33,7 @@ class Item:
         price: ``None``: none is known.
         requests: the usages of its single requests where they are known, which long-context prices depend on.
         unsplit: tokens of its prompts besides, of which the bucket was not told.
+        longest_input: the longest of its prompts, where that is known: none costs more than it.
         terms: what its answers said of their price, in words; empty: the standard price.
         doubt: why the price is not exactly known; empty where it is.
     """
@@ -42,6 +43,7 @@ class Item:
     price: TokenPrice | None
     requests: Sequence[Usage] = ()
     unsplit: Unsplit = NOTHING_UNSPLIT
+    longest_input: int | None = None
     terms: str = ""
     doubt: str = ""
 
@@ -193,7 +195,7 @@ def _ends(item: Item) -> tuple[Rates, Rates]:
     price = item.price
     if price is None:
         return {}, {}
-    tier = _tier(price, item.usage, item.unsplit.tokens)
+    tier = _highest_tier(item, price)
     return price.rates, price.rates if tier == 0 else price.long_context[tier - 1].rates
 
 
@@ -211,12 +213,18 @@ def _by_rates(item: Item) -> Iterator[tuple[Usage, Rates, Rates]]:
             rates = price.rates if tier == 0 else price.long_context[tier - 1].rates
             yield usage, rates, rates
     else:
-        # No single request can be longer than all of them together.
         yield item.usage, *_ends(item)
 
 
 def _sums_up(item: Item) -> bool:
     return bool(item.requests) and counts(Usage.sum(item.requests)) == counts(item.usage)
+
+
+def _highest_tier(item: Item, price: TokenPrice) -> int:
+    """Return the dearest tier that a request of an item can be in: none is longer than all of them together."""
+    if item.longest_input is not None:
+        return sum(item.longest_input > tier.above_input_tokens for tier in price.long_context)
+    return _tier(price, item.usage, item.unsplit.tokens)
 
 
 def _tier(price: TokenPrice, usage: Usage, more: int = 0) -> int:
@@ -261,7 +269,7 @@ def _doubts(item: Item, lines: Sequence[TokenLine], place: str) -> Iterator[str]
     missing = sorted({line.bucket for line in lines if line.usd_per_million is None and line.terms == item.terms})
     if item.price is not None and missing:
         yield f"no price is known for {', '.join(_WORDS.get(bucket, bucket) for bucket in missing)} of {item.model}"
-    if item.price is not None and not _sums_up(item) and _tier(item.price, item.usage, item.unsplit.tokens):
+    if item.price is not None and not _sums_up(item) and _highest_tier(item, item.price):
         threshold = item.price.long_context[0].above_input_tokens
         yield f"requests of {item.model} above {threshold:,} tokens cost more, and which were is not known"
     if any(line.bucket == "cache_write" for line in lines):

@@ -8,7 +8,7 @@ from typing import Self
 
 from swetrials.pricing.bill import Item, bill
 from swetrials.pricing.model_names import hides_its_reach, places, price_name
-from swetrials.pricing.shares import Share, shares, uses
+from swetrials.pricing.shares import Share, answered_besides, shares, uses
 from swetrials.pricing.terms import Quote, Special, quote
 from swetrials.pricing.token_price import Rates, TokenPrice, anthropic_writes
 from swetrials.records.cost import Bucket, Cost, UseLine
@@ -181,7 +181,9 @@ class PriceBook:
             self.use_line(name, tool, count, provider, at=at)
             for (name, tool), count in sorted(uses(model, parts).items())
         ]
-        return bill(report, items, lines, f"provider {provider}" + (f", {region}" if region else ""))
+        cost = bill(report, items, lines, f"provider {provider}" + (f", {region}" if region else ""))
+        others = [f"answers of {name} are billed as its own" for name in answered_besides(model, parts)]
+        return cost.model_copy(update={"note": "; ".join(sorted({*filter(None, cost.note.split("; ")), *others}))})
 
     def vendor_list(self) -> Self:
         """Return the book without prices of one's own: what vendors ask for their own models, terms included."""
@@ -206,6 +208,7 @@ class PriceBook:
             found.price,
             requests.get(share.model, ()),
             unsplit=share.unsplit,
+            longest_input=share.longest_input,
             terms=found.terms,
             doubt=found.doubt,
         )

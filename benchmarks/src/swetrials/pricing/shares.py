@@ -40,12 +40,13 @@ NOTHING_UNSPLIT = Unsplit()
 
 @dataclass(frozen=True)
 class Share:
-    """Tokens of one model at one set of terms."""
+    """Tokens of one model at one set of terms; ``longest_input``: the longest prompt among them, where it is known."""
 
     model: str
     usage: Usage
     terms: PriceTerms | None = None
     unsplit: Unsplit = NOTHING_UNSPLIT
+    longest_input: int | None = None
 
 
 def shares(report: UsageReport, model: str, by_model: Mapping[str, Usage], parts: Sequence[BilledPart]) -> list[Share]:
@@ -61,7 +62,10 @@ def shares(report: UsageReport, model: str, by_model: Mapping[str, Usage], parts
     """
     main = next((name for name in by_model if price_name(name) == price_name(model)), model)
     claims = [
-        Share(_named(part.model or model, main), _least(part.usage), part.terms, unsplit(part.usage)) for part in parts
+        Share(
+            _named(part.model or model, main), _least(part.usage), part.terms, unsplit(part.usage), part.longest_input
+        )
+        for part in parts
     ]
     for name, usage in by_model.items():
         if name != main:
@@ -86,6 +90,12 @@ def uses(model: str, parts: Sequence[BilledPart]) -> dict[tuple[str, str], int]:
                 key = (part.model or model, tool)
                 found[key] = found.get(key, 0) + count
     return found
+
+
+def answered_besides(model: str, parts: Sequence[BilledPart]) -> list[str]:
+    """Return the other models that answered than the one asked for. Whom an ARN asks for is not known."""
+    names = {part.model for part in parts if part.model and not _same(part.model, model)}
+    return [] if model.startswith("arn:") else sorted(names)
 
 
 def unsplit(report: UsageReport) -> Unsplit:
@@ -157,7 +167,7 @@ def _take(claim: Share, left: dict[str, int | None], rest: Unsplit) -> Share:
             left[bucket] = there - min(count, there)
     tokens = min(claim.unsplit.tokens, rest.tokens)
     widths = {name: min(width, tokens) for name, width in claim.unsplit.widths.items()} if tokens else {}
-    return Share(claim.model, Usage(**counts), claim.terms, Unsplit(tokens, widths))
+    return Share(claim.model, Usage(**counts), claim.terms, Unsplit(tokens, widths), claim.longest_input)
 
 
 def _holds(share: Share) -> bool:

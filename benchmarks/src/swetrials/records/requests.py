@@ -23,6 +23,11 @@ class BilledPart(Record):
     terms: PriceTerms = PriceTerms()
     calls: int = Field(ge=0)
     usage: UsageReport = UsageReport()
+    longest_input: int | None = Field(
+        None,
+        exclude_if=lambda longest: longest is None,
+        description="the longest prompt of one call, since long ones may cost more; absent: a prompt is not known",
+    )
 
 
 class RequestRecord(Record):

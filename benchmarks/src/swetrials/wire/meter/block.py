@@ -83,9 +83,16 @@ def _parts(calls: Sequence[RequestRecord]) -> tuple[BilledPart, ...]:
             terms=_joined_terms([record.price_terms for record in group if record.price_terms is not None]),
             calls=len(group),
             usage=_sum(group).report(len(group)),
+            longest_input=_longest_input(group),
         )
         for (model, *_), group in groups.items()
     )
+
+
+def _longest_input(calls: Sequence[RequestRecord]) -> int | None:
+    prompts = [record.usage.input if record.usage is not None else None for record in calls]
+    known = [prompt for prompt in prompts if prompt is not None]
+    return max(known) if known and len(known) == len(prompts) else None
 
 
 def _joined_terms(terms: Sequence[PriceTerms]) -> PriceTerms:
