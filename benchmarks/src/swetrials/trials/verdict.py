@@ -50,7 +50,8 @@ def decide(
        whatever the agent's words; an empty success for which no prompt was read is ``provider_error``.
     3. A limit, without a last word: no request reached the endpoint: ``route_not_used``. The agent was waiting to
        repeat a failed call: that failure. No call was ever answered, or for half of the limit or longer nothing came
-       of the last one's answer, or none of several got a whole one: ``provider_error``. Otherwise ``timed_out`` or ``idle``.
+       of the last one's answer, or none of several got a whole one: ``provider_error``. Otherwise ``timed_out`` or
+       ``idle``.
     4. An exit without a last word: a full disk; a call that failed where none was ever answered: that failure;
        otherwise ``agent_crashed``.
     5. A success without all artifacts is ``incomplete_artifacts``.
