@@ -228,6 +228,21 @@ def test_derived_figures() -> None:
     }
 
 
+def test_derived_figures_of_an_older_server() -> None:
+    older = RECORDED.replace("vllm:prefix_cache_", "vllm:gpu_prefix_cache_").replace(
+        "vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"
+    )
+    assert older.count("gpu_prefix_cache_") > 3 and older.count("time_per_output_token_seconds") > 3
+    now, then = (parse(text, 1) for text in (RECORDED, older))
+    figures = []
+    for snapshot in (now, then):
+        window = Window(Snapshot(0))
+        window.add(snapshot)
+        figures.append(derived(window.counters(), window.histograms(), seconds=10))
+    assert figures[0] == figures[1]
+    assert None not in (figures[1]["prefix_cache_hit_rate"], figures[1]["mean_inter_token_seconds"])
+
+
 def test_what_was_not_counted_is_unknown_and_not_zero() -> None:
     found = derived({"vllm:prefix_cache_queries_total": 0.0, "vllm:prefix_cache_hits_total": 0.0}, {}, seconds=0)
     assert set(found.values()) == {None}

@@ -1,7 +1,7 @@
 """The ``vllm:`` surface of a server's ``/metrics``: scraped, parsed, and taken over a window.
 
-Names and meanings are those of vLLM 0.32. Counters and histograms of several engines (data parallel) are added up; the
-gauges of several engines count as several readings.
+Names and meanings are those of vLLM 0.32; where 0.8 and 0.9 had another name, that is known, too. Counters and
+histograms of several engines (data parallel) are added up; the gauges of several engines count as several readings.
 """
 
 import math
@@ -19,6 +19,13 @@ PREFIX = "vllm:"
 
 _WHO = frozenset({"engine", "model_name"})
 """Labels that say who counted, not what."""
+
+_OLDER = {
+    "prefix_cache_queries_total": "gpu_prefix_cache_queries_total",
+    "prefix_cache_hits_total": "gpu_prefix_cache_hits_total",
+    "inter_token_latency_seconds": "time_per_output_token_seconds",
+}
+"""What vLLM 0.8 and 0.9 called a series. Source: vllm-project/vllm pull requests 18354 and 24110."""
 
 _PROCESS_START = "process_start_time_seconds"
 
@@ -279,14 +286,16 @@ def derived(
     prompt = counters.get("vllm:prompt_tokens_total")
     generated = counters.get("vllm:generation_tokens_total")
     both = None if prompt is None or generated is None else prompt + generated
-    queries = counters.get("vllm:prefix_cache_queries_total")
+
+    def counted(name: str) -> float | None:
+        return next((counters[f"{PREFIX}{each}"] for each in _names(name) if f"{PREFIX}{each}" in counters), None)
 
     def mean(name: str) -> float | None:
-        histogram = histograms.get(f"vllm:{name}")
-        return histogram.mean if histogram else None
+        known = (histograms.get(f"{PREFIX}{each}") for each in _names(name))
+        return next((histogram.mean for histogram in known if histogram is not None), None)
 
     return {
-        "prefix_cache_hit_rate": _ratio(counters.get("vllm:prefix_cache_hits_total"), queries),
+        "prefix_cache_hit_rate": _ratio(counted("prefix_cache_hits_total"), counted("prefix_cache_queries_total")),
         "prompt_tokens_per_second": _ratio(prompt, seconds),
         "generation_tokens_per_second": _ratio(generated, seconds),
         "processed_tokens_per_second": _ratio(both, seconds),
@@ -295,6 +304,10 @@ def derived(
         "mean_request_seconds": mean("e2e_request_latency_seconds"),
         "mean_queue_seconds": mean("request_queue_time_seconds"),
     }
+
+
+def _names(name: str) -> tuple[str, ...]:
+    return (name, _OLDER[name]) if name in _OLDER else (name,)
 
 
 def _ratio(part: float | None, whole: float | None) -> float | None:

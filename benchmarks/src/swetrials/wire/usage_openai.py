@@ -129,6 +129,8 @@ class _Counted:
             doubts.append(f"the cached parts of {self._sent} do not fit into it")
             yield "input_total", prompt
             return
+        if prompt is None and read is None and not write:
+            return
         yield "cache_write", write
         for what in ("write_5m", "write_1h"):
             if what in self._counts:

@@ -30,6 +30,8 @@ OPENAI_CHAT: Spellings = {
     "read": (
         Spelling("prompt_tokens_details.cached_tokens", OPENAI_REFERENCE),
         Spelling("cached_tokens", "platform.kimi.ai/docs; AstrBotDevs/AstrBot issue 6614"),
+        Spelling("num_cached_tokens", "docs.mistral.ai/api; vercel/ai pull request 14889"),
+        Spelling("prompt_token_details.cached_tokens", "docs.mistral.ai/api; vercel/ai pull request 14889"),
         Spelling("prompt_cache_hit_tokens", "api-docs.deepseek.com/guides/kv_cache"),
         Spelling("cache_read_input_tokens", LITELLM),
     ),
@@ -62,7 +64,7 @@ OPENAI_RESPONSES: Spellings = {
         Spelling("cache_read_input_tokens", LITELLM),
     ),
     "write": (
-        Spelling("input_tokens_details.cache_write_tokens", "Codex 0.171, the usage that it reads"),
+        Spelling("input_tokens_details.cache_write_tokens", "openai/openai-python, types/responses/response_usage.py"),
         Spelling("input_tokens_details.cache_creation_tokens", LITELLM),
         Spelling("cache_creation_input_tokens", LITELLM),
     ),

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from swetrials.records.requests import PriceTerms
-from swetrials.wire.usage import JsonObject, amount, mapping, text
+from swetrials.wire.usage import JsonObject, amount, count, mapping, text
 from swetrials.wire.usage_spellings import counters
 
 _USD_TICKS = 10_000_000_000
@@ -16,6 +16,10 @@ _SERVER_ITEMS = (
     "image_generation_call",
 )
 """Items of a response object that stand for a use of a tool which OpenAI runs and bills by use."""
+
+
+_COUNTERS = ("num_sources_used", "num_search_queries")
+"""Uses of search that xAI and Perplexity count beside the tokens."""
 
 
 def anthropic_terms(usage: JsonObject) -> PriceTerms | None:
@@ -33,8 +37,7 @@ def openai_terms(body: JsonObject, usage: JsonObject) -> PriceTerms | None:
     """Return what a chunk, a chat.completion or a response object says of the price."""
     tools = dict(counters(usage.get("server_tool_use")))
     tools |= dict(counters(usage.get("server_side_tool_usage_details")))
-    for name in ("num_sources_used", "num_search_queries"):
-        tools |= {each: number for each, number in counters(usage) if each == name}
+    tools |= {name: number for name in _COUNTERS if (number := count(usage.get(name)))}
     if not tools:
         output = body.get("output")
         kinds = [text(mapping(item).get("type")) for item in (output if isinstance(output, list) else [])]
