@@ -18,17 +18,28 @@ ENDINGS = {
     FaultKind.HTML: OutcomeKind.PROVIDER_ERROR,
     FaultKind.BROKEN_SSE: OutcomeKind.PROVIDER_ERROR,
     FaultKind.CUT: OutcomeKind.PROVIDER_ERROR,
-    FaultKind.HANG_BEFORE_HEADERS: OutcomeKind.IDLE,
-    FaultKind.HANG_MID_STREAM: OutcomeKind.IDLE,
+    FaultKind.HANG_BEFORE_HEADERS: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.HANG_MID_STREAM: OutcomeKind.PROVIDER_ERROR,
     FaultKind.EMPTY: OutcomeKind.EMPTY_SUCCESS,
     FaultKind.REFUSAL: OutcomeKind.REFUSED,
     FaultKind.MAX_TOKENS: OutcomeKind.OUTPUT_LIMIT,
     FaultKind.SLOW: OutcomeKind.TIMED_OUT,
+    FaultKind.STATUS_400: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.STATUS_402: OutcomeKind.AUTH_FAILED,
+    FaultKind.CUT_MID_EVENT: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.CUT_AFTER_USAGE: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.RESET_BEFORE_ANSWER: OutcomeKind.PROVIDER_ERROR,
 }
 """What each fault comes to, whatever the agent."""
 
-SILENT = frozenset({FaultKind.HANG_BEFORE_HEADERS, FaultKind.SLOW})
-"""Faults that end at a limit of the harness, with nothing for an agent to do: one agent waits them out for all."""
+HANGS = frozenset({FaultKind.HANG_BEFORE_HEADERS, FaultKind.HANG_MID_STREAM})
+"""Faults that end at the limit of silence."""
+
+SILENT = frozenset(
+    {FaultKind.HANG_BEFORE_HEADERS, FaultKind.SLOW, FaultKind.CUT_MID_EVENT, FaultKind.CUT_AFTER_USAGE,
+     FaultKind.RESET_BEFORE_ANSWER}
+)  # fmt: skip
+"""Faults that one agent is tried with for all: they end at a limit of the harness, or are much like another."""
 
 
 @dataclass(frozen=True)

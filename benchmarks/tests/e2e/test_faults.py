@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from agents.blames import BLAMES
-from e2e.agents import AGENTS_UNDER_TEST, CLAUDE, ENDINGS, AgentUnderTest
+from e2e.agents import AGENTS_UNDER_TEST, CLAUDE, ENDINGS, HANGS, AgentUnderTest
 from e2e.harness import QUICKSTART, Workplace, alive_with_mark, check_lower_bound, needs_agent
 from swetrials.agents import AGENTS
 from swetrials.records.outcome import Blame, OutcomeKind
@@ -34,7 +34,7 @@ def test_every_agent_is_tried_and_one_with_every_fault() -> None:
 def test_fault(tmp_path: pathlib.Path, agent: AgentUnderTest, fault: FaultKind) -> None:
     place, kind = Workplace(tmp_path), ENDINGS[fault]
     wall_seconds = SLOW_SECONDS if kind is OutcomeKind.TIMED_OUT else LONG_SECONDS
-    idle_seconds = agent.idle_seconds if kind is OutcomeKind.IDLE else LONG_SECONDS
+    idle_seconds = agent.idle_seconds if fault in HANGS else LONG_SECONDS
     done = place.run(
         "run", "--agent", agent.name, "--dataset", QUICKSTART, "--tasks", "word-tally", "--fault", fault,
         "--skip-probe", "--request-retries", "1", "--max-retries", "0", "--timeout-seconds", str(wall_seconds),

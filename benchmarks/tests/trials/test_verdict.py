@@ -7,8 +7,10 @@ import pytest
 from swetrials.agents.events import End, Retry, Tally
 from swetrials.records.metrics import DESIGN_DOCUMENTS, EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
+from swetrials.records.requests import RequestRecord
 from swetrials.trials.seen import Seen
 from swetrials.trials.verdict import decide, missing_after_design
+from swetrials.wire.meter.block import requests_block
 from swetrials.workspace.processes import Cause, Ended
 
 K = OutcomeKind
@@ -101,3 +103,56 @@ def test_a_topup_needs_the_whole_design(left_out: str) -> None:
 def test_a_topup_asks_for_the_rest() -> None:
     assert missing_after_design(DESIGN_DOCUMENTS, DESIGN_DOCUMENTS) == ("patch.diff", "implementation.md")
     assert missing_after_design(EXPECTED_ARTIFACTS, DESIGN_DOCUMENTS) == ()
+
+
+def call(status: int | None, *, complete: bool = False, started: float = 1, last_byte: float | None = None,
+         error: str = "") -> RequestRecord:  # fmt: skip
+    return RequestRecord(
+        number=1, method="POST", path="/v1/messages", dialect="anthropic", started_seconds=started,
+        last_byte_seconds=last_byte, ended_seconds=max(started, last_byte or 0), status=status, complete=complete,
+        request_bytes=9, error=error,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("calls", "kind"),
+    [
+        ([], K.ROUTE_NOT_USED),
+        ([call(None)], K.PROVIDER_ERROR),
+        ([call(None, started=50)], K.PROVIDER_ERROR),
+        ([call(200, last_byte=3)], K.PROVIDER_ERROR),
+        ([call(200, last_byte=60)], K.TIMED_OUT),
+        ([call(200, complete=True, last_byte=40), call(None, started=41)], K.TIMED_OUT),
+        ([call(200, complete=True, last_byte=5), call(None, started=6)], K.PROVIDER_ERROR),
+        ([call(200, complete=True, last_byte=5)], K.TIMED_OUT),
+        ([call(None), call(None, started=50)], K.PROVIDER_ERROR),
+        ([call(500), call(500, started=50)], K.PROVIDER_ERROR),
+        ([call(429, error="the context window")], K.RATE_LIMITED),
+        ([call(401, error="the context window")], K.AUTH_FAILED),
+    ],
+)
+def test_at_the_wall_limit_blame_asks_the_meter(calls: list[RequestRecord], kind: OutcomeKind) -> None:
+    seen = Seen.of(requests_block(calls), calls)
+    assert decide(Tally(), ended("wall_limit"), (), seen, "").kind is kind
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "kind"),
+    [
+        (K.CONTEXT_OVERFLOW, 429, K.RATE_LIMITED),
+        (K.CONTEXT_OVERFLOW, 400, K.CONTEXT_OVERFLOW),
+        (K.PROVIDER_ERROR, 402, K.AUTH_FAILED),
+        (K.TURN_LIMIT, 500, K.TURN_LIMIT),
+    ],
+)
+def test_a_failed_call_is_named_by_its_status_on_the_wire(said: OutcomeKind, status: int, kind: OutcomeKind) -> None:
+    calls = [call(status)]
+    end = End(Outcome.of(said, "the agent's words"), is_error=True)
+    outcome = decide(Tally(end=end), ended("exited"), (), Seen.of(requests_block(calls), calls), "")
+    assert (outcome.kind, outcome.detail) == (kind, "the agent's words")
+
+
+@pytest.mark.parametrize("said", [K.PROVIDER_ERROR, K.AUTH_FAILED, K.EMPTY_SUCCESS])
+def test_no_ending_of_a_call_stands_without_a_request(said: OutcomeKind) -> None:
+    end = End(Outcome.of(said, "words"))
+    assert decide(Tally(end=end), ended("exited"), (), Seen(0, None), "").kind is K.ROUTE_NOT_USED

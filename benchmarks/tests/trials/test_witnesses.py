@@ -4,7 +4,14 @@ import pytest
 
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageReport
-from swetrials.trials.witnesses import counter_disagreements, disagreements, joined, other_models, usage_block
+from swetrials.trials.witnesses import (
+    counter_disagreements,
+    disagreements,
+    joined,
+    other_models,
+    unconfirmed,
+    usage_block,
+)
 
 
 def report(output: int | None, completeness: str = "complete") -> UsageReport:
@@ -58,6 +65,27 @@ def test_attempts_are_added_witness_by_witness() -> None:
     assert total.served is None
     assert total.by_model["m"].output == 13
     assert joined([]).source == "none"
+
+
+def told(*counts: int | None, **more: int) -> UsageReport:
+    names = ("fresh_input", "cache_read", "cache_write", "output")
+    return UsageReport.of(Usage(**dict(zip(names, counts, strict=True)), **more), requests=1)
+
+
+def test_witnesses_are_compared_bucket_by_bucket() -> None:
+    block = usage_block(told(1_000, 19_000, 0, 500), told(20_000, None, 0, 500), None, {})
+    [finding] = disagreements(block)
+    assert finding.message == "the agent reports 1,000 fresh input tokens, the meter saw 20,000 fresh input"
+    assert (block.headline.usage.cache_read, block.source, block.headline.completeness) == (
+        19_000, "mixed", "lower_bound",
+    )  # fmt: skip
+    assert [found.code for found in unconfirmed(block)] == ["usage_unconfirmed"]
+
+
+def test_a_zero_that_nobody_saw_is_unknown_and_a_known_whole_is_not_shared_out_by_the_agent() -> None:
+    assert usage_block(told(20, 0, 0, 5), told(20, None, 0, 5), None, {}).headline.usage.cache_read is None
+    whole = usage_block(told(20, 0, 0, 5), told(None, None, None, 5, input_total=20), None, {}).headline
+    assert (whole.usage.fresh_input, whole.at_most and whole.at_most.cache_read) == (None, 20)
 
 
 HEADLINE = UsageReport(

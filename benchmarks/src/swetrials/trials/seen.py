@@ -24,6 +24,7 @@ class Seen:
         last: the call that began last, probes apart; ``None``: there was none, or the witness tells none apart.
         failing_since: when calls began to get no whole answer, up to the last one, in seconds since the attempt began:
             the first of them; of a single one, the last byte that came of its answer. ``None``: the last got one.
+        nothing_came: there were calls, and none was ever answered, be it in part; nor any of several to its end.
     """
 
     requests: int
@@ -34,6 +35,7 @@ class Seen:
     untold: int = 0
     last: RequestRecord | None = None
     failing_since: float | None = None
+    nothing_came: bool = False
 
     @classmethod
     def of(cls, block: RequestsBlock, records: Sequence[RequestRecord]) -> Self:
@@ -48,6 +50,7 @@ class Seen:
             untold=sum(not _unanswered(record) and not (record.usage and record.usage.is_whole) for record in calls),
             last=calls[-1] if calls else None,
             failing_since=_failing_since(calls),
+            nothing_came=bool(calls) and not block.turns and (len(calls) > 1 or calls[0].last_byte_seconds is None),
         )
 
     @property

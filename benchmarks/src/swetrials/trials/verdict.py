@@ -49,8 +49,9 @@ def decide(
        endpoint, is ``route_not_used``; one that is a failed call is named by the status of the last call on the wire,
        whatever the agent's words; an empty success for which no prompt was read is ``provider_error``.
     3. A limit, without a last word: no request reached the endpoint: ``route_not_used``. The agent was waiting to
-       repeat a failed call: that failure. For half of the limit or longer nothing came of its last call's answer, or
-       none of several calls got a whole one: ``provider_error``. Otherwise ``timed_out`` or ``idle``.
+       repeat a failed call: that failure. No call was ever answered, or for half of the limit or longer nothing came
+       of the last one's answer, or none of several got a whole one: ``provider_error``. Otherwise ``timed_out`` or
+       ``idle``.
     4. An exit without a last word: a full disk; a call that failed where none was ever answered: that failure;
        otherwise ``agent_crashed``.
     5. A success without all artifacts is ``incomplete_artifacts``.
@@ -123,7 +124,7 @@ def _at_a_limit(tally: Tally, ended: Ended, seen: Seen | None, idle_seconds: flo
     limit_seconds = idle_seconds if idle and idle_seconds is not None else ended.wall_seconds
     if seen is not None and seen.failing_since is not None:
         failing_seconds = ended.wall_seconds - seen.failing_since
-        if failing_seconds >= limit_seconds / 2:
+        if seen.nothing_came or failing_seconds >= limit_seconds / 2:
             detail = f"the endpoint gave no whole answer in the last {failing_seconds:.0f} s; {stopped}"
             return Outcome.of(OutcomeKind.PROVIDER_ERROR, detail)
     if idle:

@@ -51,7 +51,7 @@ def _headline(
         return _unmetered(reported, served)
     if metered.completeness == "complete":
         return metered, "metered"
-    if served is not None and served.usage.total is not None and _covers(served.usage, metered.usage):
+    if served is not None and served.usage.total and _covers(served.usage, metered.usage):
         return _as_bound(served), "served"
     told = _told_alone(reported.usage, metered.usage)
     if not told:
@@ -62,7 +62,7 @@ def _headline(
 
 
 def _unmetered(reported: UsageReport, served: UsageReport | None) -> tuple[UsageReport, Source]:
-    if reported.completeness == "complete" or served is None:
+    if reported.completeness == "complete" or served is None or not served.usage.total:
         return reported, "reported"
     witnesses: list[tuple[Source, UsageReport]] = [("reported", reported), ("served", served)]
     source, fullest = max(witnesses, key=lambda witness: (len(witness[1].usage.known), witness[1].usage.total or 0))
