@@ -41,7 +41,7 @@ def test_published_figures_are_imported_and_shown(tmp_path: Path) -> None:
     first, _, *lines = shown.stdout.splitlines()
     assert first == "378 trials in 18 runs · agent omp · skill swe3 · scope mcp-gateway-registry-v2"
     [kimi] = [line.split() for line in lines if line.startswith("kimi-k2.7-code ")]
-    assert kimi[1:8] == ["endpoint", "21", "19", "of", "21", "69.1", "62.5"]
+    assert kimi[1:9] == ["endpoint", "p5en.48xlarge", "21", "19", "of", "21", "69.1", "62.5"]
 
 
 def test_a_faulty_csv_and_a_used_folder_are_a_line_each(tmp_path: Path) -> None:
