@@ -13,7 +13,7 @@ NOT_RUNNING = 1
 _SECONDS_BETWEEN_LINES = 5
 
 
-def start(config: Path | None, port: int, region: str, timeout_seconds: float) -> int:
+def start(config: Path | None, port: int, region: str, timeout_seconds: float = litellm.READY_SECONDS) -> int:
     """Install the proxy when it is missing, start it and say how to use it. One that runs already is left alone.
 
     Exit code 1 when that one has other settings.
