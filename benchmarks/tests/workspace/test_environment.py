@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +155,9 @@ def test_no_variable_names_the_harness() -> None:
 
 @pytest.mark.parametrize("closed_to_us", [True, False])
 def test_a_closed_folder_on_the_search_path_or_for_a_home_is_passed_over(tmp_path: Path, closed_to_us: bool) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(folder.stat().st_mode | 0o011)  # pytest makes them for their owner alone
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.is_relative_to(tempfile.gettempdir()) and folder.owner() == tmp_path.owner():
+            folder.chmod(folder.stat().st_mode | 0o011)  # pytest makes them for their owner alone
     home = tmp_path / "home"
     (home / "bin").mkdir(parents=True)
     (home / ".pyenv").mkdir()
