@@ -12,7 +12,7 @@ import swetrials
 
 HEAVY = {"anyio", "asyncio", "duckdb", "httpx", "jinja2", "numpy", "pydantic", "pydantic_core", "rich", "yaml"}
 LOADED = (
-    "import atexit, sys; atexit.register(lambda: print('\\n', *sorted({name.split('.')[0] for name in sys.modules})))"
+    "import atexit, sys; atexit.register(lambda: print(chr(10), *{name.split(chr(46))[0] for name in sys.modules}))"
 )
 RUN = "from swetrials.cli.start import main; main({words!r})"
 

@@ -1,11 +1,16 @@
 """What of the invoker's environment reaches an attempt."""
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from swetrials.workspace import environment as environment_module
 from swetrials.workspace.environment import allowed_environment, search_path, toolchain_roots
 
 HOME = Path("/private/home")
@@ -146,3 +151,29 @@ def test_the_invokers_own_environment_is_the_default(monkeypatch: pytest.MonkeyP
 
 def test_no_variable_names_the_harness() -> None:
     assert not [name for name in allowed_environment(HOME, TEMPORARY) if "swetrials" in name.lower()]
+
+
+@pytest.mark.parametrize("closed_to_us", [True, False])
+def test_a_closed_folder_on_the_search_path_or_for_a_home_is_passed_over(tmp_path: Path, closed_to_us: bool) -> None:
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.is_relative_to(tempfile.gettempdir()) and folder.owner() == tmp_path.owner():
+            folder.chmod(folder.stat().st_mode | 0o011)  # pytest makes them for their owner alone
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    (home / ".pyenv").mkdir()
+    home.chmod(0o000 if closed_to_us else 0o755)
+    code = (
+        "from swetrials.workspace.environment import search_path, toolchain_roots\n"
+        f"print(search_path('{home}/bin:/usr/bin'), toolchain_roots({{'HOME': '{home}'}}))"
+    )
+    environment = {"PYTHONPATH": str(Path(environment_module.__file__).parents[2]), "PYTHONDONTWRITEBYTECODE": "1"}
+    ordinary: dict[str, Any] = {"user": 60_123, "group": 60_123, "extra_groups": []} if os.geteuid() == 0 else {}
+    python = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
+    try:
+        done = subprocess.run([python, "-c", code], env=environment, capture_output=True, text=True, **ordinary)
+    except PermissionError:
+        pytest.skip(f"an ordinary user may not run {python}")
+    finally:
+        home.chmod(0o755)
+    seen = "/usr/bin {}" if closed_to_us else f"{home}/bin:/usr/bin {{'PYENV_ROOT': '{home}/.pyenv'}}"
+    assert done.stdout.strip() == seen, done.stderr

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -35,14 +36,13 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
         raise SandboxError(f"sandbox: {missing}; {mend_for(missing)}")
     if found is None:
         return Sandbox(None, missing=missing)
-    hidden = tuple(dict.fromkeys(place.resolve() for place in (project.root.parent, *private, *_homes())))
+    hidden = tuple(dict.fromkeys(place.resolve() for place in (project.root.parent, *private, *_covered())))
     readable = toolchains(os.environ)
     try:
         confined((), bwrap=found, writable=(), hidden=hidden, readable=readable)
     except ValueError as error:
         raise SandboxError(f"{error}; move it, or go without: --sandbox none") from None
-    programs = (*readable, *_search_path(os.environ), *_installed(project.tools))
-    return Sandbox(given_up(found, hidden, programs), hidden, readable)
+    return Sandbox(given_up(found, hidden, (*readable, *_installed(project.tools))), hidden, readable)
 
 
 def mend_for(missing: str) -> str:
@@ -75,14 +75,32 @@ def _search_path(environment: Mapping[str, str]) -> list[Path]:
     return [Path(name) for name in search_path(environment.get("PATH", os.defpath)).split(os.pathsep) if name]
 
 
-def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders below the invoker's homes, or below ``/run``, that programs on the search path live in.
+def _covered() -> tuple[Path, ...]:
+    """Return what the sandbox covers of the machine: the homes, and where we are root what root alone may go through.
 
-    A sandbox covers all of these, and must leave the folders readable, or the task's own tools would be gone. A folder
-    that cannot be looked into serves nobody, and is passed over.
+    Of these, only what lies below a folder of the search path is needed, and shown again: whoever has given up root
+    can reach it then, and nothing beside it.
     """
-    homes = _homes()
+    if os.geteuid() != 0:
+        return _homes()
+    ways = (reversed(folder.parents[:-1]) for folder in _search_path(os.environ))
+    tops = (next(filter(_is_roots_own, way), None) for way in ways)
+    return tuple(dict.fromkeys((*_homes(), *filter(None, tops))))
+
+
+def _is_roots_own(folder: Path) -> bool:
+    return folder.is_dir() and not folder.stat().st_mode & stat.S_IXOTH
+
+
+def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the folders below what is covered, or below ``/run``, that programs on the search path live in.
+
+    A sandbox must leave these readable, or the task's own tools would be gone. A folder that cannot be looked into by
+    whoever the tools are for serves nobody, and is passed over.
+    """
+    homes, covered = _homes(), (*_covered(), Path("/run"))
     roots = (toolchain_roots({**environment, "HOME": str(home)}) for home in homes)
     named = [*_search_path(environment), *(Path(root) for found in roots for root in found.values())]
-    below = (p for p in named if any(p.is_relative_to(top) and p != top for top in (*homes, Path("/run"))))
-    return tuple(dict.fromkeys(p for p in below if is_open_folder(p)))
+    below = (p for p in named if any(p.is_relative_to(top) and p != top for top in covered))
+    usable = (p for p in below if is_open_folder(p) and not (os.geteuid() == 0 and _is_roots_own(p)))
+    return tuple(dict.fromkeys(usable))
