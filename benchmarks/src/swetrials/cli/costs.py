@@ -5,6 +5,7 @@ from pathlib import Path
 
 import orjson
 
+from swetrials.cli.recovering import recover_below
 from swetrials.pipeline.workbench import UsageError
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import Rent
@@ -19,6 +20,7 @@ from swetrials.store.results import TrialFolder, told_apart, trial_folders
 
 def explain(folder: Path, *, as_json: bool) -> int:
     """Print each trial's bill at or below a folder, and what they come to."""
+    recover_below(folder)
     trials = [(trial, trial.metrics()) for trial in _trials(folder)]
     total = _total([metrics.cost for _, metrics in trials])
     if as_json:
@@ -43,6 +45,7 @@ def reprice_folder(folder: Path, prices: Path | None, rent: Rent | None, *, as_j
         as_json: print JSON.
     """
     book = PriceBook.load(prices) if prices else default_book(find_project().config)
+    recover_below(folder)
     repriced = [reprice(trial, book, rent) for trial in _trials(folder)]
     for trial in repriced:
         if trial.changed:

@@ -1,5 +1,6 @@
 """The results tree: where a trial's files are, which trials there are, and what may be cleared."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ ATTEMPTS = "attempts"
 APART = ".apart"
 """A file that says of its folder: these results are of no use to those around it. They are read, judged or priced anew
 when the folder, or one in it, is named, and never on the way from a folder above."""
+
+_NO_END = re.compile(rb'"run_ended_at":\s*null')
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,14 @@ def trial_folders(root: Path, unreadable: Callable[[OSError], None] | None = Non
         return
     for child in children:
         yield from trial_folders(child, unreadable)
+
+
+def has_no_end(folder: TrialFolder) -> bool:
+    """Whether a trial's record tells no end, as that of a killed harness does; what cannot be read tells nothing."""
+    try:
+        return _NO_END.search(folder.metrics_file.read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def subfolders(folder: Path) -> Iterator[Path]:

@@ -51,15 +51,14 @@ async def run_trials(
 
     async def one(index: int) -> None:
         standing = standings[index]
+        earlier = standing.earlier  # read while the folder is still in its place
         if crew.budget.closed:
             records[index] = leave_out(
-                crew, dataset, standing.trial, planned_at, observe, keep=standing.stale, earlier=standing.earlier
+                crew, dataset, standing.trial, planned_at, observe, keep=standing.stale, earlier=earlier
             )
             return
         with _in_place_of(standing, results):
-            records[index] = await run_trial(
-                crew, dataset, standing.trial, planned_at, observe, machines, standing.earlier
-            )
+            records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe, machines, earlier)
 
     await in_turn(crew, range(len(standings)), one)
     return [records[index] for index in sorted(records)]
