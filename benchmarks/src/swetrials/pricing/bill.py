@@ -120,9 +120,6 @@ def _writes(usage: Usage) -> dict[Bucket, int | None]:
     five, hour, whole = usage.cache_write_5m, usage.cache_write_1h, usage.cache_write
     if five is None and hour is None:
         return {"cache_write": whole}
-    if whole is not None:
-        five = max(0, whole - (hour or 0)) if five is None else five
-        hour = max(0, whole - five) if hour is None else hour
     rest = max(0, (whole or 0) - (five or 0) - (hour or 0))
     return {"cache_write_5m": five, "cache_write_1h": hour, "cache_write": rest}
 

@@ -63,7 +63,11 @@ def hardware_cost(
         source: where the hourly rate is from.
         date: as of when it holds, ISO 8601.
     """
-    measured = tokens / tokens_per_second if tokens is not None and tokens_per_second else None
+    measured = (
+        tokens / tokens_per_second if tokens is not None and tokens_per_second and tokens_per_second > 0 else None
+    )
+    if measured is None and wall_seconds <= 0:
+        return Cost(note="neither the throughput nor the wall time was measured", source=source, price_date=date)
     box_seconds = wall_seconds / concurrency if measured is None else measured
     usd_per_second = dollars_per_hour / _SECONDS_PER_HOUR * share_of_box
     amount = round(box_seconds * usd_per_second, _DIGITS)
