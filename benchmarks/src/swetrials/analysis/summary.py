@@ -19,7 +19,7 @@ from swetrials.records.fingerprint import Fingerprint
 from swetrials.records.metrics import Metrics
 from swetrials.records.summary import RunSummary, ScoreMean, SummaryTask
 from swetrials.records.usage import UsageReport
-from swetrials.store.results import trial_folders
+from swetrials.store.results import none_in, trial_folders
 
 
 class SummaryError(KnownError):
@@ -83,7 +83,7 @@ def read_trials(scope: Path, judge: str | None = None) -> list[ScoredTrial]:
         metrics = folder.metrics()
         trials.append(ScoredTrial(str(folder.path.relative_to(scope)), metrics, folder.evaluation(metrics)))
     if not trials:
-        raise SummaryError(f"{scope}: no trial with a metrics.json here; run one with: swetrials run")
+        raise SummaryError(f"{none_in(scope)}; run one with: swetrials run")
     runs = dict.fromkeys(str((scope / trial.folder).parent) for trial in trials)
     if list(runs) != [str(scope)]:
         raise SummaryError(f"{scope} is not the folder of a run; give one of: {', '.join(runs)}")

@@ -8,6 +8,7 @@ from swetrials.pipeline.workbench import Workbench
 from swetrials.providers.base import Check
 from swetrials.records.metrics import Metrics
 from swetrials.records.slug import model_slug
+from swetrials.records.words import counted
 from swetrials.store.results import state_of, trial_folders
 from swetrials.trials.budget import Budget
 from swetrials.trials.costing import unpriced, unpriced_buckets
@@ -81,7 +82,8 @@ def budget_check(bench: Workbench, found: Forecast) -> Check:
     if expected is None:
         detail = f"forecast unknown: no earlier trials of agent and model here{bound}"
     else:
-        detail = f"about ${expected:,.2f} for {found.to_run} trials, from {found.seen} earlier ones{bound}"
+        trials, earlier = counted(found.to_run, "trial"), counted(found.seen, "earlier one")
+        detail = f"about ${expected:,.2f} for {trials}, from {earlier}{bound}"
     if expected is not None and limit is not None and found.spent_usd + expected > limit:
         return Check("budget", "warning", f"{detail}: not all may begin", "--max-budget-usd, or fewer --tasks")
     if missing := unpriced_buckets(bench.config, bench.provider, bench.prices):

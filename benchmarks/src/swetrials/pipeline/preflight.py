@@ -16,6 +16,7 @@ from swetrials.providers.base import Check, Hosting
 from swetrials.records.dataset import Task
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.words import counted
 from swetrials.store.project import Project
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
@@ -47,7 +48,7 @@ def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: 
 async def plan_checks(bench: Workbench) -> AsyncIterator[Check]:
     """Look at the settings, the dataset and the repositories of a planned run."""
     yield await run_sync(_settings, bench)
-    yield Check("dataset", "ok", f"{bench.plan.dataset.path}: {len(bench.plan.trials)} trials")
+    yield Check("dataset", "ok", f"{bench.plan.dataset.path}: {counted(len(bench.plan.trials), 'trial')}")
     tasks = {trial.task.id: trial.task for trial in bench.plan.trials}.values()
     for repo, group in _by_repository(bench, list(tasks)).items():
         yield await run_sync(_repository, bench, repo, group)

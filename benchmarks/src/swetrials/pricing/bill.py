@@ -269,7 +269,7 @@ def _doubts(item: Item, lines: Sequence[TokenLine], place: str) -> Iterator[str]
     if item.price is not None and not _sums_up(item) and _highest_tier(item, item.price):
         threshold = item.price.long_context[0].above_input_tokens
         yield f"requests of {item.model} above {threshold:,} tokens cost more, and which were is not known"
-    if any(line.bucket == "cache_write" for line in lines):
+    if item.price is not None and any(line.bucket == "cache_write" for line in lines):
         yield f"how long the cache writes of {item.model} are kept is not known, so they count at the lower rate"
     if item.unsplit.tokens:
         names = ", ".join(sorted(item.unsplit.widths))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from swetrials.records.cost import Cost
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.usage import Completeness, UsageReport
+from swetrials.records.words import counted as counted
 
 UNKNOWN = "-"
 
@@ -70,8 +71,3 @@ def dominant(estimate: Estimate) -> str:
 def verdict(passed: bool | None) -> str:
     """Return the tests' word on a patch."""
     return UNKNOWN if passed is None else "passed" if passed else "failed"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it is not one."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -119,6 +119,15 @@ def set_apart(folder: Path) -> list[Path]:
         return []  # nothing can be said of a folder that cannot be looked into
 
 
+def none_in(folder: Path) -> str:
+    """Return that a folder holds no trial, or that it is no folder: somebody mistyped it, and has lost nothing."""
+    if not folder.exists():
+        return f"{folder}: no such folder"
+    if not folder.is_dir():
+        return f"{folder}: is a file; a folder with results is needed"
+    return f"{folder}: no trial with a metrics.json to read"
+
+
 def told_apart(folder: Path) -> str:
     """Return what to add where no trial was found: which folders right in this one were not searched, or nothing."""
     return "".join(f"; {child} is set apart ({APART}): name it, if it is meant" for child in set_apart(folder))
