@@ -22,9 +22,3 @@ class Earlier:
     def next_number(self) -> int:
         """The number of the attempt that follows."""
         return max((attempt.number for attempt in self.attempts), default=0) + 1
-
-
-def known_sum(*amounts: float | None) -> float | None:
-    """Return the sum of the amounts that are known; ``None`` when none is."""
-    known = [amount for amount in amounts if amount is not None]
-    return round(sum(known), 12) if known else None
