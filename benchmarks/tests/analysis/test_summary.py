@@ -254,7 +254,7 @@ def test_a_prompt_told_as_a_whole_is_in_the_tokens_of_every_table() -> None:
 
 
 def test_a_mean_cost_is_at_least_so_much_by_the_trials_in_it_alone() -> None:
-    bound = {"cost": Cost(amount_usd=1, basis="metered", status="lower_bound"), "total_cost_usd": 1}
+    bound: dict[str, Any] = {"cost": Cost(amount_usd=1, basis="metered", status="lower_bound"), "total_cost_usd": 1}
     failed = summarize([trial(20, task="good", **costing(2)), trial(10, K.TIMED_OUT, task="slow", **bound)])
     assert failed.cost.status == "lower_bound"
     assert dict(totals(failed))["cost, completed trials"].startswith("$2.0000")
