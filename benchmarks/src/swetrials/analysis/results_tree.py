@@ -129,6 +129,7 @@ def row_of(reading: TrialReading) -> TrialRow:
         cache_read_tokens=usage.cache_read,
         cache_write_tokens=usage.cache_write,
         output_tokens=usage.output,
+        total_tokens=usage.total,
         tokens_completeness=metrics.usage.headline.completeness,
         tests_passed=passed,
         repo_grounded=judge.grounding.repo_grounded if judge else None,

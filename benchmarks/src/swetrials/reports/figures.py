@@ -62,10 +62,10 @@ def estimate(value: Estimate, form: Callable[[float | None], str]) -> str:
 
 
 def dominant(estimate: Estimate) -> str:
-    """Return what has to be said of a figure of which one task is a large part; empty where none is."""
+    """Return what has to be said after a figure of which one task is a large part; empty where none is."""
     if estimate.largest_share is None:
         return ""
-    return f"; one task is {estimate.largest_share:.0%} of it, so that the interval holds 84 to 90 %, not 95 %"
+    return f"one task is {estimate.largest_share:.0%} of it, so that the interval holds 84 to 90 %, not 95 %"
 
 
 def verdict(passed: bool | None) -> str:

@@ -8,12 +8,12 @@ from typing import TypeVar
 
 import anyio
 
+from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_record
 from swetrials.store.results import ATTEMPTS, TrialFolder, move_to_trash, state_of
 from swetrials.trials.crew import Crew
-from swetrials.trials.earlier import known_sum
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.standing import Standing
@@ -116,7 +116,7 @@ def _count_beside(kept: TrialFolder, vain: object) -> None:
     spent_usd = vain.total_cost_usd if isinstance(vain, Metrics) else None
     if spent_usd:
         record = kept.metrics()
-        elsewhere_usd = known_sum(record.spent_elsewhere_usd, spent_usd)
+        elsewhere_usd = known_sum([record.spent_elsewhere_usd, spent_usd])
         write_record(kept.metrics_file, record.model_copy(update={"spent_elsewhere_usd": elsewhere_usd}))
 
 

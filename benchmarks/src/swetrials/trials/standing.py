@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from swetrials.records.fingerprint import Fingerprint
+from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import RecordError, sha256_of
 from swetrials.store.results import TrialFolder, state_of
-from swetrials.trials.earlier import Earlier, attempts_usd, known_sum
+from swetrials.trials.earlier import Earlier, attempts_usd
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Plan, Trial, prompt_sha256
 
@@ -53,7 +54,7 @@ class Standing:
         if self.state is None:
             return Earlier()
         if self.differs or self._says_something:
-            return Earlier((), known_sum(self.state.total_cost_usd, self.state.spent_elsewhere_usd))
+            return Earlier((), known_sum([self.state.total_cost_usd, self.state.spent_elsewhere_usd]))
         return Earlier(self.state.attempts, self.state.spent_elsewhere_usd)
 
     @property
