@@ -141,12 +141,7 @@ def _of_size(ground: Ground) -> Iterator[NotEarned]:
     if len(ground.everyone) == 1:
         yield NotEarned(code="one_model", text="one model behind one agent: nothing to compare it with")
     if ground.tasks < BOOTSTRAP_TASKS:
-<<<<<<< HEAD
         yield NotEarned(code="few_tasks", text=f"{counted(ground.tasks, 'task')}: too few for narrow intervals")
-    runs = {(row.model, row.agent, row.skill, row.provider, row.hosted, row.task) for row in ground.rows}
-=======
-        yield NotEarned(code="few_tasks", text=f"{_counted(ground.tasks, 'task')}: too few for narrow intervals")
     runs = {(candidate_of(row), row.task) for row in ground.rows}
->>>>>>> w2/money
     if len(runs) == len(ground.rows):
         yield NotEarned(code="one_run_each", text="one run each: how much a second would differ is not known")
