@@ -206,7 +206,7 @@ def _answered(bench: Workbench, tally: Tally) -> bool:
 
 async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, tally: Tally, stderr: Path) -> Ended:
     config = bench.config.model_copy(update={"request_retries": 1, "max_turns": 1})
-    job = replace(job_for(crew, space, _PROBE_PROMPT, route), skill=None, config=config)
+    job = replace(job_for(crew.skill, config, space, _PROBE_PROMPT, route), skill=None)
     launch = bench.agent.launch(crew.installed.binary, job)
     write_files(launch)
     reader = bench.agent.reader()
@@ -216,7 +216,7 @@ async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, ta
         return tally.end is not None
 
     limits = Limits(_PROBE_SECONDS, grace_seconds=2)
-    command = command_for(crew, space, launch, [space.root])
+    command = command_for(crew.sandbox, crew.installed.folder, space, launch, [space.root])
     ended = await run_group(
         command, limits, mark=space.root.name, on_output=on_output, stderr=stderr, stdin=launch.stdin
     )
