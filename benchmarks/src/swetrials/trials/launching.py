@@ -40,14 +40,14 @@ def command_for(crew: Crew, space: Space, launch: Launch, writable: Sequence[Pat
         writable: those of its folders that it may change, where there is a sandbox.
     """
     argv = launch.argv
-    shown = [] if space.root in writable else [space.root]
     if crew.sandbox.bwrap is not None:
         argv = confined(
             argv,
             bwrap=crew.sandbox.bwrap,
             writable=writable,
             hidden=crew.sandbox.hidden,
-            readable=[*crew.sandbox.readable, crew.installed.folder, *shown],
+            readable=[*crew.sandbox.readable, crew.installed.folder],
+            closed=[] if space.root in writable else [space.root],
         )
     return Command(argv, space.checkout, allowed_environment(space.home, space.temporary, launch.environment))
 
