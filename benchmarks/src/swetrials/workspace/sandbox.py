@@ -129,8 +129,8 @@ def confined(
 
     Nobody is root inside. Where the harness is, bubblewrap sets the sandbox up as root, and ``setpriv`` then gives
     root up for good: the command runs as ``nobody``, to whom writable and closed folders are given just before. Where
-    that cannot be (:attr:`Bubblewrap.as_root`), a namespace of users gives root another number and leaves it its rights on
-    the machine's files: only what is covered or read-only is kept from it.
+    that cannot be (:attr:`Bubblewrap.as_root`), a namespace of users gives root another number and leaves it its rights
+    on the machine's files: only what is covered or read-only is kept from it.
 
     There is no session of its own: the caller starts the command in a new one, which leaves no terminal to type into,
     and process-group signals still reach everything inside.
