@@ -171,7 +171,7 @@ def test_a_trial_that_cannot_be_read_is_named_and_the_rest_evaluated(workplace: 
         ("--out-json .", "--out-json .: is a folder; name a file"),
         ("--out-json empty.txt/x.json", "--out-json empty.txt/x.json: empty.txt is no folder"),
         ("--harness codex", "--harness codex: no such trials; there are omp"),
-        ("--data nowhere", "nowhere: no trial with a metrics.json"),
+        ("--data nowhere", "nowhere: no such folder"),
         ("--dataset nowhere.yaml", "nowhere.yaml: "),
     ],
 )

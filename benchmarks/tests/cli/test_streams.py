@@ -60,7 +60,8 @@ def test_counts_that_cannot_be_are_pointed_at(tmp_path: Path, capsys: pytest.Cap
         message = {"id": f"m{index}", "model": "m", "content": [], "usage": usage}
         return json.dumps({"type": "assistant", "message": message, "session_id": "s"})
 
-    end = {"type": "result", "subtype": "success", "session_id": "s", "usage": {"input_tokens": 9, "output_tokens": 33}}
+    total = {"input_tokens": 9, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": 33}
+    end = {"type": "result", "subtype": "success", "session_id": "s", "usage": total}
     file = tmp_path / "stream.jsonl"
     file.write_text("\n".join([*map(line, range(40)), json.dumps(end)]))
     assert figures_of(file, capsys)["findings"] == [

@@ -21,6 +21,7 @@ _EXPECTED = {
     "int_parsing": "a whole number",
     "int_parsing_size": "a whole number",
     "int_from_float": "a whole number",
+    "string_unicode": "UTF-8 text",
     "float_type": "a number",
     "float_parsing": "a number",
     "bool_type": "true or false",
