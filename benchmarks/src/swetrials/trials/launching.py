@@ -46,14 +46,14 @@ def command_for(
         writable: those of its folders that it may change, where there is a sandbox.
     """
     argv = launch.argv
+    shown = [path for path in (installation, None if space.root in writable else space.root) if path is not None]
     if sandbox.bwrap is not None:
         argv = confined(
             argv,
             bwrap=sandbox.bwrap,
             writable=writable,
             hidden=sandbox.hidden,
-            readable=[*sandbox.readable, *([installation] if installation else [])],
-            closed=[] if space.root in writable else [space.root],
+            readable=[*sandbox.readable, *shown],
         )
     return Command(argv, space.checkout, allowed_environment(space.home, space.temporary, launch.environment))
 

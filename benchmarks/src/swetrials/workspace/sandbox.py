@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swetrials.workspace.environment import search_path
+from swetrials.workspace.sandbox_start import give
 
 _PROOF_SECONDS = 20.0
 _NOBODY = 65534
@@ -118,7 +119,6 @@ def confined(
     writable: Sequence[Path],
     hidden: Sequence[Path],
     readable: Sequence[Path],
-    closed: Sequence[Path] = (),
 ) -> tuple[str, ...]:
     """Return the words that run a command in a sandbox.
 
@@ -128,9 +128,9 @@ def confined(
     killed.
 
     Nobody is root inside. Where the harness is, bubblewrap sets the sandbox up as root, and ``setpriv`` then gives
-    root up for good: the command runs as ``nobody``, to whom writable and closed folders are given just before. Where
-    that cannot be (:attr:`Bubblewrap.as_root`), a namespace of users gives root another number and leaves it its rights
-    on the machine's files: only what is covered or read-only is kept from it.
+    root up for good: the command runs as ``nobody``, to whom the writable folders are given just before. Where that
+    cannot be (:attr:`Bubblewrap.as_root`), a namespace of users gives root another number and leaves it its rights on
+    the machine's files: only what is covered or read-only is kept from it.
 
     There is no session of its own: the caller starts the command in a new one, which leaves no terminal to type into,
     and process-group signals still reach everything inside.
@@ -142,19 +142,16 @@ def confined(
         hidden: files and folders to cover by nothing; those that do not exist are passed over.
         readable: existing files and folders to show again, read-only, that lie below hidden ones. Where one is named
             by a path through a link in ``/run``, it is there by that name too.
-        closed: the same, but made for this command and closed to everybody but the invoker: ``nobody`` owns them, and
-            can read them, but not change them.
 
     Raises:
         ValueError: a hidden path is ``/``, or lies in a readable or writable one and would be uncovered again.
     """
-    shown = [path.resolve() for path in (*readable, *closed, *writable)]
-    given = [str(path.resolve()) for path in (*closed, *writable)]
+    shown = [path.resolve() for path in (*readable, *writable)]
     covered = sorted({path.resolve() for path in hidden})
     _refuse_uncovering(covered, shown)
     user = str(_NOBODY) if bwrap.setpriv else "-"
     return (
-        *(sys.executable, "-I", "-S", _START, user, *given, "--"),
+        *(sys.executable, "-I", "-S", _START, user, *(str(path.resolve()) for path in writable), "--"),
         str(bwrap.path),
         *_namespaces(bwrap),
         "--die-with-parent",
@@ -165,12 +162,22 @@ def confined(
         *_emptied(),
         *_covers(covered),
         *(_ways(shown) if bwrap.setpriv else ()),
-        *_binds("--ro-bind", [*readable, *closed]),
+        *_binds("--ro-bind", readable),
         *_binds("--bind", writable),
         "--",
         *(_giving_root_up(bwrap.setpriv) if bwrap.setpriv else ()),
         *argv,
     )
+
+
+def hand_over(folder: Path, bwrap: Bubblewrap) -> None:
+    """Give a folder that is closed to others to whom a confined command runs as, who may then read it.
+
+    Writable folders are given by :func:`confined` itself. It comes before a look at the folder's state, which a new
+    owner changes.
+    """
+    if bwrap.setpriv:
+        give(str(folder), _NOBODY)
 
 
 def _namespaces(bwrap: Bubblewrap) -> Iterator[str]:
