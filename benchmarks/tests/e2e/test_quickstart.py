@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+import test_front_page
 from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.outcome import OutcomeKind
@@ -84,6 +85,15 @@ def test_the_summary_is_labelled_and_has_both_denominators(place: Workplace) -> 
     assert summary.valid_trials.num_trials == summary.all_trials.num_trials == 3
     assert "REHEARSAL" in (place.scope / "run-summary.md").read_text()
     assert "REHEARSAL" in (place.root / "stdout.txt").read_text()
+
+
+def test_the_front_page_shows_what_was_printed(place: Workplace) -> None:
+    printed = (place.root / "stdout.txt").read_text()
+    if "ok   bubblewrap" not in printed:
+        pytest.skip("the front page shows a machine with bubblewrap")
+    shown = [line for line in test_front_page.sample() if not line.startswith("written to ")]
+    missing = [line for line in test_front_page.shape(shown) if line not in test_front_page.shape(printed.splitlines())]
+    assert missing == []
 
 
 def test_the_patch_applies_to_a_fresh_checkout(place: Workplace, tmp_path: pathlib.Path) -> None:

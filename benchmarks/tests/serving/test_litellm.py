@@ -162,6 +162,12 @@ def test_a_variable_that_the_configuration_names_and_nobody_set(desk: Desk) -> N
     assert not desk.folder.exists()
 
 
+def test_the_shipped_configuration_is_one_that_the_proxy_starts_with(desk: Desk) -> None:
+    desk.config.write_bytes(MANTLE.read_bytes())
+    desk.start(MANTLE_API_KEY="k", MANTLE_API_BASE="http://127.0.0.1:9/v1")
+    assert litellm.status(desk.folder, datetime.now(UTC)) is not None
+
+
 def test_a_configuration_that_is_no_yaml(desk: Desk) -> None:
     desk.config.write_text("model_list:\n\t- x\n")
     with pytest.raises(DocumentError, match=r"c\.yaml:2: not well-formed YAML"):
