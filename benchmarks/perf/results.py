@@ -170,6 +170,7 @@ def _record(model: str, task: str, repeat: int) -> Metrics:
         latency_seconds=232.8,
         num_turns=33,
         run_started_at="2026-09-01T00:00:00+00:00",
+        run_ended_at="2026-09-01T00:04:00+00:00",
         trial=TrialIdentity(
             id=trial_id,
             repeat=repeat,

@@ -20,6 +20,7 @@ APART = ".apart"
 when the folder, or one in it, is named, and never on the way from a folder above."""
 
 _NO_END = re.compile(rb'"run_ended_at":\s*null')
+_CUT = re.compile(rb'"kind":\s*"interrupted"')
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,14 @@ def trial_folders(root: Path, unreadable: Callable[[OSError], None] | None = Non
 
 
 def has_no_end(folder: TrialFolder) -> bool:
-    """Whether a trial's record tells no end, as that of a killed harness does; what cannot be read tells nothing."""
+    """Whether a trial's record tells no end and an interruption, as that of a killed harness does.
+
+    An imported trial tells no end either. It looks at the bytes alone, for a tree holds many trials and few such ones;
+    what cannot be read tells nothing.
+    """
     try:
-        return _NO_END.search(folder.metrics_file.read_bytes()) is not None
+        record = folder.metrics_file.read_bytes()
+        return _NO_END.search(record) is not None and _CUT.search(record) is not None
     except OSError:
         return False
 
