@@ -156,5 +156,5 @@ def test_a_model_on_two_providers_is_refused() -> None:
 
 
 def test_nothing_to_learn_from_is_said() -> None:
-    with pytest.raises(RouterModelsError, match="none of 1 trials says anything about a model"):
+    with pytest.raises(RouterModelsError, match="1 trial, and none says anything about a model"):
         router_models([failed("t1", valid=False)])

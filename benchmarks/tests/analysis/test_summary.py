@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.written import evaluation, metrics, rubric
+from swetrials.analysis.comparison import compare
 from swetrials.analysis.summary import ScoredTrial, SummaryError, read_trials, summarize
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
@@ -242,3 +243,20 @@ def test_what_cannot_be_read_is_named_and_not_left_out(tmp_path: Path) -> None:
         read_trials(tmp_path)
     with pytest.raises(SummaryError, match=r"no trial with a metrics\.json here"):
         read_trials(tmp_path / "nowhere")
+
+
+def test_a_prompt_told_as_a_whole_is_in_the_tokens_of_every_table() -> None:
+    told = trial(20, **using("lower_bound", input_total=20_000, cache_write=0, output=500))
+    assert summarize([told]).usage.usage.total == 20_500
+    assert told.row.total_tokens == 20_500
+    [tokens] = [m for m in compare([told], [told], ("a", "b")).measures if m.name == "tokens"]
+    assert (tokens.first.value, tokens.first.lower_bound) == (20_500, True)
+
+
+def test_a_mean_cost_is_at_least_so_much_by_the_trials_in_it_alone() -> None:
+    bound: dict[str, Any] = {"cost": Cost(amount_usd=1, basis="metered", status="lower_bound"), "total_cost_usd": 1}
+    failed = summarize([trial(20, task="good", **costing(2)), trial(10, K.TIMED_OUT, task="slow", **bound)])
+    assert failed.cost.status == "lower_bound"
+    assert dict(totals(failed))["cost, completed trials"].startswith("$2.0000")
+    both = summarize([trial(20, task="good", **costing(2)), trial(10, task="cut", **bound)])
+    assert dict(totals(both))["cost, completed trials"].startswith("at least $1.5000")

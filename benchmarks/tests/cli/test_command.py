@@ -140,6 +140,23 @@ def test_bad_usage_says_what_is_wrong_and_exits_2(place: Workplace, words: list[
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--scenario", "nowhere.yaml"], "nowhere.yaml: no such file"),
+        (["--fault", "typhoon"], "fault: 'typhoon' is not one of "),
+    ],
+)
+def test_a_dry_run_refuses_what_the_run_would_refuse(place: Workplace, words: list[str], said: str) -> None:
+    done = place.run("run", "--dry-run", *words)
+    assert (done.returncode, done.stdout) == (2, "") and said in done.stderr, done.stdout + done.stderr
+
+
+def test_a_word_that_is_not_utf8_is_called_so(place: Workplace) -> None:
+    done = place.command("run", "--dry-run", "--output-dir", "caf\udce9")
+    assert done.returncode == 2 and "--output-dir: expected UTF-8 text, got " in done.stderr, done.stderr
+
+
 def test_a_dry_run_shows_everything_and_does_nothing(place: Workplace) -> None:
     place = Workplace(place.root, {"SWETRIALS_API_KEY": "key-0123456789"})
     done = place.run(
@@ -171,7 +188,7 @@ def test_a_stream_is_read_from_anywhere(place: Workplace) -> None:
         [*words, "--json"], env=place.environ(), capture_output=True, text=True, check=True, timeout=60
     )
     assert '"kind": "unfinished"' in done.stdout
-    assert '"completeness": "lower_bound"' in done.stdout
+    assert '"completeness": "unknown"' in done.stdout  # it was stopped before an answer told anything
     readable = subprocess.run(words, env=place.environ(), capture_output=True, text=True, check=True, timeout=60)
     assert readable.stdout.splitlines()[-1].startswith("unfinished, blame ambiguous")
 

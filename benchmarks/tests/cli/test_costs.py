@@ -254,7 +254,7 @@ def test_a_range_is_shown_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_bad_input_is_refused(tree: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no trial here or below"):
+    with pytest.raises(UsageError, match="nowhere: no such folder; name a results folder"):
         costs.explain(tmp_path / "nowhere", as_json=False)
     with pytest.raises(DocumentError, match="no such file"):
         costs.reprice_folder(tree, tmp_path / "none.yaml", None, as_json=False)

@@ -1,5 +1,7 @@
 """From exceptions to exit codes: what every command does with what it did not expect."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,14 @@ def test_a_file_that_cannot_be_used_is_named_and_no_fault_of_the_program(
 ) -> None:
     assert ended_by(error) == 1
     assert capsys.readouterr().err == f"{said}\n"
+
+
+def test_an_output_that_takes_nothing_is_no_fault_of_the_program() -> None:
+    words = [str(Path(sys.executable).with_name("swetrials")), "matrix"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "cannot write the output: No space left on device\n"
 
 
 def test_a_fault_of_the_program_is_two_lines_that_say_how_to_report_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ def test_start_status_and_stop(port: int, tmp_path: Path, capsys: pytest.Capture
     assert f"config {tmp_path}/config/litellm-mantle.yaml, region eu-west-1\n" in said.out
 
     assert proxy.stop() == 0
-    assert capsys.readouterr().out == "the LiteLLM proxy is stopped: it ended by itself\n"
+    assert capsys.readouterr().out == "the LiteLLM proxy is stopped: it ended in good order\n"
     assert proxy.stop() == 0
     assert capsys.readouterr().out == "the LiteLLM proxy is not running\n"
 

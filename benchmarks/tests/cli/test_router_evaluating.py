@@ -14,6 +14,7 @@ import pytest
 
 from analysis.published import PUBLISHED_RUNS
 from swetrials.cli.app import main
+from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.router_evaluation import RouterEvaluation
 from swetrials.store.files import read_record
 from swetrials.store.project import find_project
@@ -33,7 +34,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a place laid out as the project is, with the published figures imported as the docs say."""
     root = tmp_path_factory.mktemp("project")
     (root / "docs" / "metrics").mkdir(parents=True)
-    for name in ("published-runs.csv", "judged-inputs.csv"):
+    for name in ("published-runs.csv", "judged-inputs.csv", "swe-router-judged-inputs-omp.json"):
         shutil.copy(PUBLISHED_RUNS.with_name(name), root / "docs" / "metrics")
     (root / "benchmarks").mkdir()
     [command] = [line for line in MADE_BY.splitlines() if line.startswith("swetrials import ") and "--source" in line]
@@ -89,6 +90,42 @@ def test_the_committed_pages_are_what_their_own_commands_make(workplace: Path) -
         assert len(charts[0]) > 30
         assert charts[0] == charts[1], f"draw {page}.svg anew"
         assert (made / f"{page}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_on_the_router_work_where_nothing_was_run_before(workplace: Path) -> None:
+    page = (DOCS / "swe-router.md").read_text(encoding="utf-8").splitlines()
+    asked = [split(line.removeprefix("uv run ")) for line in page if "scripts/eval_swe_router.py --data" in line]
+    assert ["--floor-sweep" in command for command in asked] == [False, True]
+    imports = [line for line in page if line.startswith("uv run swetrials import ") and "--source" not in line]
+    assert len(imports) == 1, "the import stands before them"
+    assert {command[command.index("--data") + 1] for command in asked} == {split(imports[0])[-1]}
+    for _, *words in asked:
+        done = run(workplace, SCRIPT, *words)
+        assert done.returncode == 0, done.stderr
+        assert "saved" in done.stdout or "saves" in done.stdout
+
+
+def test_the_judged_inputs_are_the_same_as_csv_and_as_record() -> None:
+    with (DOCS / "metrics" / "judged-inputs.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    record = read_record(DOCS / "metrics" / "swe-router-judged-inputs-omp.json", JudgedInputs)
+    assert [
+        (one.task, one.floor, one.tier, one.base_floor, one.adjustment, one.floors_seen, one.tiers_seen)
+        for one in record.tasks
+    ] == [
+        (
+            row["task"],
+            float(row["floor"]),
+            row["tier"],
+            int(row["base_floor"]),
+            int(row["adjustment"]),
+            tuple(int(floor) for floor in row["floors_seen"].split(";")),
+            {tier: int(times) for tier, times in (seen.split(":") for seen in row["tiers_seen"].split(";"))},
+        )
+        for row in rows
+    ]
+    assert len(rows) == 21
 
 
 def test_the_committed_records_are_of_the_schema() -> None:
@@ -151,7 +188,7 @@ def test_a_trial_that_cannot_be_read_is_named_and_the_rest_evaluated(workplace: 
         ("--out-json .", "--out-json .: is a folder; name a file"),
         ("--out-json empty.txt/x.json", "--out-json empty.txt/x.json: empty.txt is no folder"),
         ("--harness codex", "--harness codex: no such trials; there are omp"),
-        ("--data nowhere", "nowhere: no trial with a metrics.json"),
+        ("--data nowhere", "nowhere: no such folder"),
         ("--dataset nowhere.yaml", "nowhere.yaml: "),
     ],
 )

@@ -60,18 +60,20 @@ def test_counts_that_cannot_be_are_pointed_at(tmp_path: Path, capsys: pytest.Cap
         message = {"id": f"m{index}", "model": "m", "content": [], "usage": usage}
         return json.dumps({"type": "assistant", "message": message, "session_id": "s"})
 
-    end = {"type": "result", "subtype": "success", "session_id": "s", "usage": {"input_tokens": 9, "output_tokens": 33}}
+    # The result's 33 are fewer than the one token that each of the 40 answers has at least.
+    total = {"input_tokens": 9, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": 33}
+    end = {"type": "result", "subtype": "success", "session_id": "s", "usage": total}
     file = tmp_path / "stream.jsonl"
     file.write_text("\n".join([*map(line, range(40)), json.dumps(end)]))
     assert figures_of(file, capsys)["findings"] == [
         {
             "code": "implausible_usage",
             "severity": "warning",
-            "message": "the agent reports 33 output tokens over 40 turns",
+            "message": "the agent reports 40 output tokens over 40 turns",
         }
     ]
     show(file, None, follow=False, as_json=False)
-    assert "33 output tokens over 40 turns (implausible_usage)" in capsys.readouterr().out
+    assert "40 output tokens over 40 turns (implausible_usage)" in capsys.readouterr().out
 
 
 def test_a_growing_file_is_followed_to_the_agents_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

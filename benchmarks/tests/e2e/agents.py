@@ -27,7 +27,7 @@ ENDINGS = {
     FaultKind.STATUS_400: OutcomeKind.PROVIDER_ERROR,
     FaultKind.STATUS_402: OutcomeKind.AUTH_FAILED,
     FaultKind.CUT_MID_EVENT: OutcomeKind.PROVIDER_ERROR,
-    FaultKind.CUT_AFTER_USAGE: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.CUT_AFTER_USAGE: OutcomeKind.COMPLETED,
     FaultKind.RESET_BEFORE_ANSWER: OutcomeKind.PROVIDER_ERROR,
 }
 """What each fault comes to, whatever the agent."""

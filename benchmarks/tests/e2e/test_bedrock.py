@@ -138,7 +138,7 @@ def check_secrets(place: Workplace) -> None:
         (FaultKind.STATUS_401, OutcomeKind.AUTH_FAILED),
         (FaultKind.BROKEN_SSE, OutcomeKind.PROVIDER_ERROR),
         (FaultKind.CUT, OutcomeKind.PROVIDER_ERROR),
-        (FaultKind.HANG_MID_STREAM, OutcomeKind.IDLE),
+        (FaultKind.HANG_MID_STREAM, OutcomeKind.PROVIDER_ERROR),
         (FaultKind.REFUSAL, OutcomeKind.REFUSED),
     ],
 )

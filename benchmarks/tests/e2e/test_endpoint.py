@@ -146,7 +146,7 @@ def test_a_price_of_ones_own_says_so_and_a_trial_of_unknown_cost_makes_the_sum_a
         )
     assert done.returncode == 1, done.stdout + done.stderr
     records = place.records()
-    assert records["slugify-unicode"].outcome.kind is OutcomeKind.IDLE
+    assert records["slugify-unicode"].outcome.kind is OutcomeKind.PROVIDER_ERROR
     assert records["slugify-unicode"].cost.amount_usd is None
     amount = records["word-tally"].cost.amount_usd
     assert amount

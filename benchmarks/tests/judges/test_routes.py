@@ -1,5 +1,6 @@
 """What each way to the judge's model brings with it."""
 
+import socket
 import tomllib
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from pydantic import SecretStr
 from swetrials.agents.codex_config import KEY_VARIABLE
 from swetrials.judges import JUDGES
 from swetrials.judges.base import JudgeSettings
-from swetrials.judges.routes import BedrockRoute, EndpointRoute, PersonalRoute
+from swetrials.judges.routes import BedrockRoute, EndpointRoute, PersonalRoute, refuses
 
 CONFIG = """\
 model_provider = "corp"
@@ -73,3 +74,20 @@ def test_no_route_shows_its_secrets() -> None:
 def test_every_judge_is_registered_under_its_own_name() -> None:
     settings = JudgeSettings(Path("codex"), EndpointRoute("http://127.0.0.1:1", SecretStr("sk-secret-123")))
     assert {name: make(settings).name for name, make in JUDGES.items()} == {"codex": "codex", "tests": "tests"}
+
+
+def test_an_address_where_nothing_listens_is_told_from_one_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        assert refuses(url)  # nobody listens yet
+        taken.listen()
+        assert not refuses(url)
+
+
+def test_what_only_a_proxy_can_reach_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert not refuses("http://127.0.0.1:9")

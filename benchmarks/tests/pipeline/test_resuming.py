@@ -1,7 +1,7 @@
 """What a resumed run keeps, refuses and adds up: a trial's ledger does not end with a session."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from filelock import FileLock
 
 from pipeline.benches import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
 from providers.server import Server, models
+from swetrials.cli import answering, costs, reporting, results
 from swetrials.pipeline.benchmark import PreflightError, RunOptions
 from swetrials.pipeline.forecast import forecast
 from swetrials.pipeline.recovery import recover_idle
@@ -366,3 +367,38 @@ def test_an_attempt_on_another_machine_that_told_nothing_costs_something_unknown
     assert (one.ended_by, one.cost.amount_usd, one.usage.headline.completeness) == ("killed", None, "unknown")
     recovered(yard)
     assert len(folder.metrics().attempts) == 1
+
+
+READERS: list[Callable[[Path], int]] = [
+    lambda tree: results.show(tree, None, "json"),
+    lambda tree: answering.show(tree, None, as_json=True),
+    lambda tree: costs.explain(tree, as_json=True),
+    lambda tree: reporting.write(tree, tree / "page.html", None, None),
+]
+
+
+@pytest.mark.parametrize("read", READERS, ids=["results", "answer", "cost", "report"])
+def test_whoever_reads_a_killed_trial_sees_what_it_had_spent(yard: Yard, read: Callable[[Path], int]) -> None:
+    folder = killed(yard)
+    read(folder.path.parents[4])
+    assert [attempt.ended_by for attempt in folder.metrics().attempts] == ["killed"]
+    assert folder.metrics().usage.headline.completeness == "lower_bound"
+
+
+def test_reading_leaves_the_trials_of_a_run_at_work_alone(yard: Yard) -> None:
+    folder = killed(yard)
+    before = folder.metrics_file.read_bytes()
+    with FileLock(folder.path.parent / ".lock"):
+        READERS[0](folder.path.parents[4])
+    assert folder.metrics_file.read_bytes() == before
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"task": "task-1", "attem', b"{}"], ids=["empty", "torn", "other fields"])
+def test_money_of_attempts_is_counted_where_the_record_of_their_trial_cannot_be_read(yard: Yard, torn: bytes) -> None:
+    run(bench_of(yard, dollars_per_hour=1.0), QUICK)
+    folder = folder_of(yard)
+    spent_usd = folder.metrics().total_cost_usd
+    assert spent_usd
+    folder.metrics_file.write_bytes(torn)
+    run(bench_of(yard, dollars_per_hour=1.0), replace(RESUME, yes=True))
+    assert folder.metrics().spent_elsewhere_usd == pytest.approx(spent_usd)

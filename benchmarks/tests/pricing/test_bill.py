@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swetrials.pricing.bill import counts
 from swetrials.pricing.book import PriceBook
 from swetrials.records.cost import Cost
 from swetrials.records.usage import Usage, UsageReport
@@ -167,3 +168,9 @@ def test_a_bill_holds_every_token_at_its_rate(fresh: int, read: int, five: int, 
     bill = cost(usage)
     assert sum(line.tokens for line in bill.lines) == usage.total
     assert bill.amount_usd == pytest.approx((fresh * 5 + read * 0.5 + five * 6.25 + hour * 10 + output * 25) / 1e6)
+
+
+def test_a_sum_does_not_give_writes_of_unknown_lifetime_to_the_other_lifetime() -> None:
+    told = Usage(fresh_input=0, cache_read=0, cache_write=30, cache_write_5m=30, output=0)
+    untold = Usage(fresh_input=0, cache_read=0, cache_write=40, output=0)
+    assert counts(told + untold) == {"cache_write_5m": 30, "cache_write": 40}

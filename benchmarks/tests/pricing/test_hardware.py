@@ -45,3 +45,8 @@ def test_the_line_says_how_the_figure_came_about() -> None:
         line.tokens / line.tokens_per_second * line.usd_per_hour / 3600 * line.share_of_box
     )
     assert (cost.source, cost.price_date) == ("config/pricing.yaml", "2026-09")
+
+
+def test_without_throughput_and_wall_time_nothing_is_known() -> None:
+    cost = hardware_cost(1_000, None, 8.0, 1.0, 0.0, 1)
+    assert (cost.amount_usd, cost.status) == (None, "unknown")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def test_the_published_figures_name_the_best_what_ties_and_what_that_costs() -> 
     assert "claude-opus-5 scores highest: 82.8" in text
     assert "do not tell it apart from glm-5.3" in text and "qwen3.8-27b, at $1.47" in text
     assert "exit_codes_only" not in codes(published())
-    assert codes(published())["heavy_task"].startswith("one task is over a quarter of 1 cost")
+    assert codes(published())["heavy_task"].startswith("one task is over a quarter of the cost of 1 model: such")
     assert (found.trials, found.tasks, found.candidates) == (378, 21, 18)
 
 
@@ -72,11 +73,32 @@ def test_exit_codes_alone_rank_by_passed_tests() -> None:
     ]
     text = " ".join(part(rows).sentences)
     assert "scored by the exit codes of their tests" in text
-    assert re.search(r"good passes most tests: of 95% of the tasks \(77% to 99%\), at \$3\.00 .* a trial\.", text)
+    assert re.search(r"good passes the tests of the most tasks, 95% \(77% to 99%\), at \$3\.00 .* a trial\.", text)
     assert "cannot be told apart from as-good (90%, at $1.00" in text
     assert "bad" not in text.split("apart from")[1]
     assert "scored_by_rubric" not in codes(rows)
     assert "unscored" not in codes(rows)
+
+
+@pytest.mark.parametrize(
+    ("passes", "models", "said"),
+    [
+        (1, ("a",), "a passes the tests of 50% of the tasks ("),
+        (0, ("a",), "a passes the tests of 0% of the tasks ("),
+        (0, ("a", "b"), "No model passes the tests of any task ("),
+    ],
+)
+def test_the_tests_word_is_a_sentence_and_leads_with_nobody_who_passes_none(
+    passes: int, models: tuple[str, ...], said: str
+) -> None:
+    rows = [row(None, model=model, task=f"t{n}", tests_passed=n < passes) for model in models for n in (0, 1)]
+    assert said in " ".join(part(rows).sentences)
+
+
+def test_how_the_tasks_of_imported_figures_were_made_is_not_claimed() -> None:
+    told = codes([replace(row(60, task=task), source="somebody") for task in "ab"])
+    assert "made_by_hand" not in told
+    assert "how their tasks were made is not told: somebody" in told["imported"]
 
 
 def test_what_failed_is_told_with_its_number() -> None:
@@ -131,5 +153,5 @@ def test_it_is_wrapped_for_people_and_a_record_for_programs(tmp_path: Path, caps
     (write_trial(tmp_path, record) / "metrics.json").write_text("{")
     assert folder.exists()
     assert answering.show(tmp_path, None, as_json=False) == 1
-    with pytest.raises(ResultsTreeError, match="no trial"):
+    with pytest.raises(ResultsTreeError, match="no such folder"):
         answering.show(tmp_path / "empty", None, as_json=False)

@@ -11,7 +11,16 @@ from pipeline.written import metrics
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import RecordError, write_record
-from swetrials.store.results import Scope, TrialFolder, move_to_trash, set_apart, state_of, subfolders, trial_folders
+from swetrials.store.results import (
+    Scope,
+    TrialFolder,
+    move_to_trash,
+    none_in,
+    set_apart,
+    state_of,
+    subfolders,
+    trial_folders,
+)
 
 
 def record_at(path: Path) -> TrialFolder:
@@ -141,3 +150,10 @@ def test_clearing_moves_and_never_overwrites(tmp_path: Path) -> None:
         assert place.relative_to(tmp_path).parts[0] == ".trash"
         assert place.parts[-3:] == ("m", "a", "task-1")
         assert TrialFolder(place).metrics().task == "task-1"
+
+
+def test_a_mistyped_folder_is_told_from_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert none_in(tmp_path / "nowhere") == f"{tmp_path}/nowhere: no such folder"
+    assert none_in(tmp_path / "file") == f"{tmp_path}/file: is a file; a folder with results is needed"
+    assert none_in(tmp_path) == f"{tmp_path}: no trial with a metrics.json to read"

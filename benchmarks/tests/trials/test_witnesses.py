@@ -139,3 +139,9 @@ def test_another_model_than_the_one_asked_for(asked: str, served: tuple[str, ...
     findings = other_models(asked, served)
     assert [finding.code for finding in findings] == (["model_differs"] if named else [])
     assert all(finding.message.endswith(f"from {named}") for finding in findings)
+
+
+def test_tokens_that_went_past_the_meter_are_a_lower_bound() -> None:
+    told = UsageReport.of(Usage(fresh_input=1, cache_read=2, cache_write=3, output=4))
+    assert usage_block(told, UsageReport(), None, {}).headline.completeness == "lower_bound"
+    assert usage_block(told, None, None, {}).headline.completeness == "complete"

@@ -20,6 +20,7 @@ from swetrials.agents.events import (
     ToolResult,
 )
 from swetrials.agents.shortening import Shortener
+from swetrials.records.known import known_sum
 from swetrials.records.trajectory import (
     FinalMetrics,
     Observation,
@@ -283,8 +284,7 @@ class TrajectoryRecorder:
 
 
 def _prompt(usage: Usage) -> int | None:
-    known = [part for part in (usage.fresh_input, usage.cache_read, usage.cache_write) if part is not None]
-    return sum(known) if known else None
+    return known_sum((usage.fresh_input, usage.cache_read, usage.cache_write))
 
 
 def _metrics(request: RequestUsage) -> StepMetrics:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from swetrials.analysis.candidates import CandidateTrials, by_candidate
+from swetrials.analysis.candidates import CandidateTrials, by_candidate, candidate_of
 from swetrials.analysis.figures import Figures
 from swetrials.analysis.leaderboard import SIGNIFICANCE, leaderboard
 from swetrials.analysis.mixtures import mixed
@@ -16,6 +16,7 @@ from swetrials.analysis.resampling import BOOTSTRAP_TASKS, dominant_share, task_
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.answer import NotEarned
 from swetrials.records.leaderboard import Leaderboard
+from swetrials.records.words import counted
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def untold_by_tests(best: CandidateTrials, others: Sequence[CandidateTrials]) ->
 
 def not_earned(ground: Ground) -> Iterator[NotEarned]:
     """Yield each part of an answer that these trials do not earn, the weightiest first."""
-    of, tasks = ground.figures, ground.tasks
+    of = ground.figures
     if ground.rehearsal:
         yield NotEarned(code="rehearsal", text="rehearsal: scripted model, ranks nothing")
     if not ground.by_rubric and not ground.by_tests:
@@ -99,25 +100,29 @@ def not_earned(ground: Ground) -> Iterator[NotEarned]:
     if ground.by_tests:
         yield NotEarned(code="exit_codes_only", text="exit codes only: no test was seen to fail before the change")
     yield NotEarned(code="not_sealed", text="not sealed: no record proves that an agent reached its model alone")
-    yield NotEarned(code="made_by_hand", text=f"{_counted(tasks, 'task')} made by hand, none mined from merged changes")
+    if own := {row.task for row in ground.rows if not row.source}:
+        yield NotEarned(
+            code="made_by_hand", text=f"{counted(len(own), 'task')} made by hand, none mined from merged changes"
+        )
     for what in mixed(ground.rows):
         yield NotEarned(code="mixed", text=f"over several: {what}")
     sources = sorted({row.source for row in ground.rows if row.source})
     if sources:
-        yield NotEarned(code="imported", text=f"figures of somebody else, not measured here: {', '.join(sources)}")
+        told = "figures of somebody else, not measured here, and how their tasks were made is not told"
+        yield NotEarned(code="imported", text=f"{told}: {', '.join(sources)}")
     yield from _of_size(ground)
     if of.infrastructure:
-        text = f"{_counted(of.infrastructure, 'trial')} failed for infrastructure, and say nothing about a model"
+        text = f"{counted(of.infrastructure, 'trial')} failed for infrastructure, which says nothing about a model"
         yield NotEarned(code="infrastructure", text=text)
     if of.unscored and ground.by_rubric:
-        text = f"{_counted(of.unscored, 'completed trial')} without a score"
+        text = f"{counted(of.unscored, 'completed trial')} without a score"
         yield NotEarned(code="unscored", text=text)
     if of.trials_without_cost:
-        text = f"the cost of {_counted(of.trials_without_cost, 'completed trial')} is not known"
+        text = f"the cost of {counted(of.trials_without_cost, 'completed trial')} is not known"
         yield NotEarned(code="cost_unknown", text=text)
     if of.cost_is_lower_bound:
         bounds = sum(row.cost_is_lower_bound for row in of.completed)
-        text = f"the cost of {_counted(bounds, 'completed trial')} is at least what is told"
+        text = f"the cost of {counted(bounds, 'completed trial')} is at least what is told"
         yield NotEarned(code="cost_is_lower_bound", text=text)
     if not ground.rehearsal:
         yield from _heavy(ground)
@@ -127,7 +132,8 @@ def _heavy(ground: Ground) -> Iterator[NotEarned]:
     shares = [dominant_share(task_means(one.known_costs)) for one in ground.everyone if one.known_costs]
     heavy = sum(share is not None for share in shares)
     if heavy:
-        text = f"one task is over a quarter of {_counted(heavy, 'cost')}: intervals of these hold 84 to 90 %"
+        whose = f"the cost of {counted(heavy, 'model')}"
+        text = f"one task is over a quarter of {whose}: such an interval holds 84 to 90 %, not 95 %"
         yield NotEarned(code="heavy_task", text=text)
 
 
@@ -135,11 +141,7 @@ def _of_size(ground: Ground) -> Iterator[NotEarned]:
     if len(ground.everyone) == 1:
         yield NotEarned(code="one_model", text="one model behind one agent: nothing to compare it with")
     if ground.tasks < BOOTSTRAP_TASKS:
-        yield NotEarned(code="few_tasks", text=f"{_counted(ground.tasks, 'task')}: too few for narrow intervals")
-    runs = {(row.model, row.agent, row.skill, row.provider, row.hosted, row.task) for row in ground.rows}
+        yield NotEarned(code="few_tasks", text=f"{counted(ground.tasks, 'task')}: too few for narrow intervals")
+    runs = {(candidate_of(row), row.task) for row in ground.rows}
     if len(runs) == len(ground.rows):
         yield NotEarned(code="one_run_each", text="one run each: how much a second would differ is not known")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

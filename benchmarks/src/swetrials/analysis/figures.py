@@ -266,9 +266,14 @@ def by_task(rows: Iterable[TrialRow], figure: Figure) -> dict[str, list[float]]:
     return dict(found)
 
 
+def means_by_task(values: Values) -> dict[str, float]:
+    """Return the mean of each task's repeats, in the order of the tasks' names."""
+    return {task: fsum(values[task]) / len(values[task]) for task in sorted(values)}
+
+
 def mean(values: Values) -> float | None:
     """Return the mean over tasks of each task's mean; ``None``: there is nothing."""
-    return fsum(fsum(values[task]) / len(values[task]) for task in values) / len(values) if values else None
+    return fsum(means_by_task(values).values()) / len(values) if values else None
 
 
 def _score_or_zero(row: TrialRow) -> float:

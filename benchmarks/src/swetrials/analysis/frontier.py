@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swetrials.analysis.candidates import CandidateTrials
-from swetrials.analysis.figures import Values
+from swetrials.analysis.figures import Values, means_by_task
 from swetrials.analysis.resampling import Floats, task_counts
 from swetrials.records.leaderboard import FrontierPlace
 
@@ -64,13 +64,10 @@ def places_by_hosting(everyone: Sequence[CandidateTrials]) -> dict[str, Frontier
 
 def _resampled_means(values: Sequence[Values], tasks: Sequence[str]) -> Floats:
     """Return the mean of each candidate (column) in each resample (row); nan where it has none of the tasks drawn."""
-    means = np.array([[_mean(of_one.get(task)) for of_one in values] for task in tasks])
+    of_each = [means_by_task(of_one) for of_one in values]
+    means = np.array([[of_one.get(task, np.nan) for of_one in of_each] for task in tasks])
     there = np.isfinite(means)
     counts = task_counts(len(tasks))
     with np.errstate(invalid="ignore"):
         drawn: Floats = (counts @ np.where(there, means, 0.0)) / (counts @ there.astype(np.float64))
     return drawn.round(_DECIMALS)
-
-
-def _mean(values: Sequence[float] | None) -> float:
-    return np.nan if values is None else sum(values) / len(values)

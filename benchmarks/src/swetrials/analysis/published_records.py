@@ -21,7 +21,7 @@ from typing import Any
 from swetrials.agents import AGENTS
 from swetrials.analysis.source_trial import UNKNOWN_TIER, Defaults, SourceTrial
 from swetrials.records.cost import Cost
-from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation, UnitScore
+from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation, UnitScore, task_score_of
 from swetrials.records.metrics import Finding, Hosting
 from swetrials.records.published_record import (
     PublishedBlock,
@@ -323,7 +323,7 @@ def _rubric(told: PublishedEvaluation) -> tuple[RubricEvaluation, list[Finding]]
         reason = f"the source gives no score of {', '.join(missing)}"
         return RubricEvaluation(status="unscored", reason=reason, judge=_judge(told.judge)), []
     scores = {unit: _unit(told.scores[unit]) for unit in UNITS}
-    mean = sum(score.total for score in scores.values()) / len(UNITS)
+    mean = task_score_of(score.total for score in scores.values())
     findings = []
     if told.task_score is not None and abs(told.task_score - mean) > _ROUNDING:
         message = f"the source gives a task score of {told.task_score:g}, its units come to {mean:g}, which is taken"

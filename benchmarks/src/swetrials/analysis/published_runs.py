@@ -10,7 +10,7 @@ from pathlib import Path
 from swetrials.analysis.source_trial import Defaults, ImportedTrial, SourceTrial, records_of
 from swetrials.records.base import safe_path_part
 from swetrials.records.cost import Basis, Cost
-from swetrials.records.evaluation import UNITS, RubricEvaluation, UnitScore
+from swetrials.records.evaluation import RubricEvaluation, UnitScore, task_score_of
 from swetrials.records.metrics import Finding, Hosting
 from swetrials.records.published_run import Imported, PublishedRun
 from swetrials.records.slug import model_slug
@@ -74,7 +74,7 @@ def _rubric(run: PublishedRun) -> RubricEvaluation:
     if run.units is None:
         return RubricEvaluation(status="unscored", reason="the source gives no score")
     scores = {unit: UnitScore(published_total=total) for unit, total in run.units.items()}
-    mean = sum(run.units.values()) / len(UNITS)
+    mean = task_score_of(run.units.values())
     reason = "imported: the source gives the units' totals alone"
     return RubricEvaluation(status="scored", reason=reason, task_score=mean, scores=scores)
 

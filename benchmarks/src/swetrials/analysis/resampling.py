@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from swetrials.analysis.figures import Values, mean
+from swetrials.analysis.figures import Values, mean, means_by_task
 from swetrials.records.leaderboard import LEVEL, Estimate
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ def task_counts(tasks: int) -> Floats:
 
 def task_means(values: Values) -> Floats:
     """Return the mean of each task's repeats, in the order of the tasks' names."""
-    return np.array([math.fsum(values[task]) / len(values[task]) for task in sorted(values)])
+    return np.array(list(means_by_task(values).values()))
 
 
 def mean_over_tasks(values: Values, low: float = -math.inf, high: float = math.inf) -> Estimate:

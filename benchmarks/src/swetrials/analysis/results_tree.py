@@ -8,8 +8,9 @@ from pathlib import Path
 from swetrials.analysis.trial_reading import TrialReading, read_trial
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.errors import KnownError
+from swetrials.records.words import counted
 from swetrials.store.files import ForeignRecordError, RecordError, elsewhere
-from swetrials.store.results import told_apart, trial_folders
+from swetrials.store.results import none_in, told_apart, trial_folders
 
 Tell = Callable[[str], None]
 
@@ -56,13 +57,12 @@ def read_readings(tree: Path, tell: Tell | None = None, judge: str | None = None
             found = True
             yield reading
     for top, number in foreign.items() if found else ():
-        say(f"left out: {top}: {number} trials {elsewhere(top)}")
+        say(f"left out: {top}: {counted(number, 'trial')} {elsewhere(top)}")
     if not found and foreign:
         raise ResultsTreeError(f"{tree}: {'; '.join(map(elsewhere, foreign))}")
     if not found:
         raise ResultsTreeError(
-            f"{tree}: no trial with a metrics.json to read; make some with: swetrials run, or: swetrials import"
-            + told_apart(tree)
+            f"{none_in(tree)}; make some with: swetrials run, or: swetrials import{told_apart(tree)}"
         )
 
 
@@ -129,6 +129,7 @@ def row_of(reading: TrialReading) -> TrialRow:
         cache_read_tokens=usage.cache_read,
         cache_write_tokens=usage.cache_write,
         output_tokens=usage.output,
+        total_tokens=usage.total,
         tokens_completeness=metrics.usage.headline.completeness,
         tests_passed=passed,
         repo_grounded=judge.grounding.repo_grounded if judge else None,

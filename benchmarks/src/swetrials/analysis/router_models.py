@@ -14,6 +14,7 @@ from swetrials.records.cost import Basis
 from swetrials.records.dataset import in_tier_order
 from swetrials.records.errors import KnownError
 from swetrials.records.router_models import RouterFrontier, RouterMeans, RouterModel, RouterModels, RouterProvenance
+from swetrials.records.words import counted
 from swetrials.store.files import sha256_of
 
 _DIGITS = 6  # a mean of 70.1 and 69.9 reaches a floor of 70, whatever the sum of floats comes to
@@ -49,7 +50,7 @@ def router_models(
     valid = [row for row in chosen if row.valid]
     if not valid:
         raise RouterModelsError(
-            f"none of {len(chosen)} trials says anything about a model: each failed for another reason; "
+            f"{counted(len(chosen), 'trial')}, and none says anything about a model: each failed for another reason; "
             "run them again with: swetrials run --resume"
         )
     return RouterModels(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from math import fsum
 from pathlib import Path
 
 from swetrials.analysis.figures import Figures
@@ -16,10 +15,11 @@ from swetrials.records.cost import Cost
 from swetrials.records.errors import KnownError
 from swetrials.records.evaluation import Evaluation, RubricEvaluation
 from swetrials.records.fingerprint import Fingerprint
+from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.records.summary import RunSummary, ScoreMean, SummaryTask
 from swetrials.records.usage import UsageReport
-from swetrials.store.results import trial_folders
+from swetrials.store.results import none_in, trial_folders
 
 
 class SummaryError(KnownError):
@@ -83,7 +83,7 @@ def read_trials(scope: Path, judge: str | None = None) -> list[ScoredTrial]:
         metrics = folder.metrics()
         trials.append(ScoredTrial(str(folder.path.relative_to(scope)), metrics, folder.evaluation(metrics)))
     if not trials:
-        raise SummaryError(f"{scope}: no trial with a metrics.json here; run one with: swetrials run")
+        raise SummaryError(f"{none_in(scope)}; run one with: swetrials run")
     runs = dict.fromkeys(str((scope / trial.folder).parent) for trial in trials)
     if list(runs) != [str(scope)]:
         raise SummaryError(f"{scope} is not the folder of a run; give one of: {', '.join(runs)}")
@@ -125,6 +125,7 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         mean_cost_usd_excl_failed=cost.value,
         score_estimate=score,
         cost_usd_estimate=cost,
+        mean_cost_is_lower_bound=of.cost_is_lower_bound,
         score_failures_as_zero_estimate=mean_with_zeros(
             of.scores_failures_as_zero, of.scored_of_valid, of.scores, most=100
         ),
@@ -144,9 +145,9 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         tests_run=of.tests_run,
         tests_passed_share=of.tests_passed_share,
         mixed=tuple(mixed(of.rows)),
-        usage=_usage(trials),
-        cost=_cost(trials),
-        spent_elsewhere_usd=_spent_elsewhere(trials),
+        usage=UsageReport.sum(trial.metrics.usage.headline for trial in trials),
+        cost=Cost.sum(trial.metrics.cost for trial in trials),
+        spent_elsewhere_usd=known_sum(trial.metrics.spent_elsewhere_usd for trial in trials),
         latency_seconds=None if of.total_latency_seconds is None else round(of.total_latency_seconds, 3),
         tasks=tuple(_row(t) for t in trials),
     )
@@ -173,25 +174,6 @@ def _refuse_mixtures(trials: Sequence[ScoredTrial]) -> None:
 
 OF_A_TASK = {"task_sha256", "given_sha256", "commit"}
 """Facts that differ from task to task."""
-
-
-def _usage(trials: Sequence[ScoredTrial]) -> UsageReport:
-    total = trials[0].metrics.usage.headline
-    for trial in trials[1:]:
-        total += trial.metrics.usage.headline
-    return total
-
-
-def _cost(trials: Sequence[ScoredTrial]) -> Cost:
-    total = trials[0].metrics.cost
-    for trial in trials[1:]:
-        total += trial.metrics.cost
-    return total
-
-
-def _spent_elsewhere(trials: Sequence[ScoredTrial]) -> float | None:
-    told = [usd for trial in trials if (usd := trial.metrics.spent_elsewhere_usd) is not None]
-    return fsum(told) if told else None
 
 
 def _row(trial: ScoredTrial) -> SummaryTask:

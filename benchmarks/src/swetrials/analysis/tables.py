@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 
+from swetrials.analysis.candidates import candidate_of
 from swetrials.analysis.figures import Figures
 from swetrials.analysis.mixtures import mixed
 from swetrials.analysis.request_reading import RequestPart, read_requests
@@ -23,6 +24,7 @@ from swetrials.analysis.table_columns import RUN_KEYS, RUNS, TABLES, RunLine, Tr
 from swetrials.analysis.trial_reading import TrialReading
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.errors import KnownError
+from swetrials.records.leaderboard import Candidate
 from swetrials.store.results import TrialFolder
 
 _RUNS = "runs"
@@ -111,9 +113,9 @@ def _fill(
 
 def runs_of(rows: Iterable[TrialRow]) -> list[RunLine]:
     """Return the runs that trials are of: real ones first, then by score."""
-    grouped: defaultdict[tuple[object, ...], list[TrialRow]] = defaultdict(list)
+    grouped: defaultdict[tuple[Candidate, str, bool], list[TrialRow]] = defaultdict(list)
     for row in rows:
-        grouped[row.model, row.agent, row.skill, row.scope, row.provider, row.hosted, row.rehearsal].append(row)
+        grouped[candidate_of(row), row.scope, row.rehearsal].append(row)
     runs = [RunLine(of_run[0], Figures(of_run), mixed(of_run)) for of_run in grouped.values()]
     return sorted(runs, key=_order)
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 
+from swetrials.analysis.figures import Figures, by_task, mean
 from swetrials.analysis.trial_reading import IdentityPart, ImportedPart, RecordPart, ScoresPart, read_part, read_scores
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.metrics import Finding
@@ -125,10 +125,10 @@ def counted_findings(backgrounds: Iterable[TrialBackground]) -> list[FindingCoun
 
 
 def mean_queue_seconds(backgrounds: Iterable[TrialBackground]) -> float | None:
-    """Return how long completed trials waited for their start, on average; ``None``: nobody measured."""
-    seconds = [b.metrics.time.queue_seconds for b in backgrounds if b.row.valid and b.row.completed]
-    known = [value for value in seconds if value is not None]
-    return fmean(known) if known else None
+    """Return the mean over tasks of how long completed trials waited for their start; ``None``: nobody measured."""
+    each = list(backgrounds)
+    waits = {b.row.folder: b.metrics.time.queue_seconds for b in each}
+    return mean(by_task(Figures([b.row for b in each]).completed, lambda row: waits[row.folder]))
 
 
 def dates(backgrounds: Iterable[TrialBackground]) -> tuple[str, str] | None:

@@ -56,6 +56,9 @@ class TrialRow:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     output_tokens: int | None = None
+    total_tokens: int | None = None
+    """Prompt and output; more than the buckets where a prompt was told as a whole, and not its parts."""
+
     tokens_completeness: Completeness = "unknown"
     """Of the four buckets: ``lower_bound`` makes each of them an "at least"."""
 
@@ -89,13 +92,6 @@ class TrialRow:
 
     hosted: Hosting | None = None
     """How the model was hosted, as far as anybody told."""
-
-    @property
-    def total_tokens(self) -> int | None:
-        """The buckets that are known, added; ``None``: none is."""
-        buckets = (self.fresh_input_tokens, self.cache_read_tokens, self.cache_write_tokens, self.output_tokens)
-        known = [count for count in buckets if count is not None]
-        return sum(known) if known else None
 
     @property
     def hosting(self) -> HostingBasis:

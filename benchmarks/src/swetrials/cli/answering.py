@@ -10,6 +10,7 @@ from rich.text import Text
 
 from swetrials.analysis.results_tree import read_rows
 from swetrials.cli.outputs import LeftOut
+from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
 from swetrials.records.answer import Answer
 from swetrials.store.files import to_json
@@ -25,6 +26,7 @@ def show(tree: Path, judge: str | None, *, as_json: bool) -> int:
     """
     from swetrials.reports.answer import answer
 
+    recover_below(tree)
     left_out = LeftOut()
     found = answer(read_rows(tree, left_out, judge), tree)
     if as_json:

@@ -13,6 +13,7 @@ from swetrials.analysis.results_tree import read_rows
 from swetrials.analysis.run_finding import find_runs
 from swetrials.analysis.summary import read_trials
 from swetrials.analysis.trial_row import TrialRow
+from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
 from swetrials.records.comparison import ComparedRun, Comparison
 from swetrials.records.leaderboard import Candidate
@@ -30,6 +31,8 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, judge: 
         RecordError: a record cannot be read.
     """
     folders = find_runs(first, second, tree)
+    for folder in folders:
+        recover_below(folder)
     rows = [_rows(folder, judge) for folder in folders]
     first_trials, second_trials = (read_trials(folder, judge) for folder in folders)
     comparison = compare(first_trials, second_trials, (str(folders[0]), str(folders[1])))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import orjson
 
+from swetrials.cli.recovering import recover_below
 from swetrials.pipeline.workbench import UsageError
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import Rent
@@ -12,13 +13,15 @@ from swetrials.pricing.repricing import Repriced, default_book, reprice
 from swetrials.records.cost import Cost, HardwareLine, TokenLine, UseLine
 from swetrials.records.metrics import Metrics
 from swetrials.records.usage import UsageBlock
+from swetrials.records.words import counted
 from swetrials.reports import figures
 from swetrials.store.project import find_project
-from swetrials.store.results import TrialFolder, told_apart, trial_folders
+from swetrials.store.results import TrialFolder, none_in, told_apart, trial_folders
 
 
 def explain(folder: Path, *, as_json: bool) -> int:
     """Print each trial's bill at or below a folder, and what they come to."""
+    recover_below(folder)
     trials = [(trial, trial.metrics()) for trial in _trials(folder)]
     total = _total([metrics.cost for _, metrics in trials])
     if as_json:
@@ -43,6 +46,7 @@ def reprice_folder(folder: Path, prices: Path | None, rent: Rent | None, *, as_j
         as_json: print JSON.
     """
     book = PriceBook.load(prices) if prices else default_book(find_project().config)
+    recover_below(folder)
     repriced = [reprice(trial, book, rent) for trial in _trials(folder)]
     for trial in repriced:
         if trial.changed:
@@ -55,7 +59,7 @@ def reprice_folder(folder: Path, prices: Path | None, rent: Rent | None, *, as_j
     for trial in repriced:
         print(f"  {trial.folder.path.name}: {_transition(trial)}")
     changed = [trial for trial in repriced if trial.changed]
-    print(f"{len(changed)} of {len(repriced)} trials changed: {dollars(before)} -> {dollars(after)}")
+    print(f"{len(changed)} of {counted(len(repriced), 'trial')} changed: {dollars(before)} -> {dollars(after)}")
     for scope in sorted({trial.folder.path.parent for trial in changed}):
         if (scope / "run-summary.json").exists():
             print(f"the summary still has the old prices: swetrials summarize --folder {scope}")
@@ -76,7 +80,7 @@ def dollars(cost: Cost) -> str:
 def _trials(folder: Path) -> list[TrialFolder]:
     found = list(trial_folders(folder))
     if not found:
-        raise UsageError(f"{folder}: no trial here or below (metrics.json); name a results folder{told_apart(folder)}")
+        raise UsageError(f"{none_in(folder)}; name a results folder{told_apart(folder)}")
     return found
 
 

@@ -1,5 +1,6 @@
 """From exceptions to exit codes and messages a stranger can act on."""
 
+import errno
 import io
 import os
 import signal
@@ -11,6 +12,7 @@ import typer
 from swetrials.records.errors import KnownError
 
 USAGE, PREFLIGHT, INTERRUPTED = 2, 3, 130
+_NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 def guarded(app: typer.Typer, argv: list[str]) -> int:
@@ -91,6 +93,9 @@ def _known(error: BaseException, debug: bool) -> int:
     if isinstance(error, OSError) and error.strerror and error.filename:
         # Where something was to be renamed into place, the second name is the one that somebody asked for.
         return _say(f"{error.filename2 or error.filename}: {error.strerror}", 1)
+    if isinstance(error, OSError) and error.errno in _NOT_WRITTEN:
+        # What is printed has no name to tell.
+        return _say(f"cannot write the output: {error.strerror}", 1)
     return _say(f"unexpected {type(error).__name__}: {error}\nrun it again with --debug and report what it prints", 1)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from swetrials.cli.outputs import LeftOut, check_folder, check_output
+from swetrials.cli.recovering import recover_below
 from swetrials.pipeline.example import FOLDER, example_tree
 from swetrials.reports.figures import counted
 from swetrials.reports.page import report, write_report
@@ -20,6 +21,7 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None, j
     """
     check_output("--out", page)
     check_folder("--charts", charts)
+    recover_below(tree)
     left_out = LeftOut()
     made = report(tree, page.parent, tie_band=tie_band, judge=judge, tell=left_out)
     write_report(made, page, charts)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from swetrials.analysis.tables import Answer, query
 from swetrials.cli.outputs import LeftOut
+from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
 from swetrials.reports import results_table
 from swetrials.reports.figures import UNKNOWN
@@ -32,6 +33,7 @@ def show(tree: Path, sql: str | None, form: Form, judge: str | None = None) -> i
         ResultsTreeError: there is no trial that can be read.
         QueryError: the SQL is at fault.
     """
+    recover_below(tree)
     left_out = LeftOut()
     answer = query(tree, "FROM runs" if sql is None else sql, left_out, judge)
     match form:

@@ -8,7 +8,7 @@ from swetrials.judges.base import Submission, now
 from swetrials.judges.prompt import judging_prompt
 from swetrials.judges.reply import Reply, ReplyError, parse_reply
 from swetrials.judges.rubric import absent_scores, present_units
-from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation
+from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation, task_score_of
 from swetrials.records.usage import UsageReport
 from swetrials.store.files import sha256_of
 from swetrials.store.redaction import Redactor
@@ -82,7 +82,7 @@ def _scored(submission: Submission, reply: Reply, block: JudgeBlock | None, rema
     return RubricEvaluation(
         status="scored",
         reason="; ".join(part for part in (remark, by_rule, *reply.corrections) if part),
-        task_score=sum(score.total for score in scores.values()) / len(UNITS),
+        task_score=task_score_of(score.total for score in scores.values()),
         scores=scores,
         verdict=reply.verdict,
         judge=block,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import orjson
+from anyio.to_thread import run_sync
 
 from swetrials.agents.codex_config import CONFIG_FILE, exec_argv
 from swetrials.agents.codex_stream import CodexReader
@@ -26,6 +27,7 @@ from swetrials.judges.base import Bench, JudgeSettings, Submission
 from swetrials.judges.checkout import CheckoutFailed, clean_checkout
 from swetrials.judges.grounding import GroundingWitness
 from swetrials.judges.prompt import judging_prompt
+from swetrials.judges.routes import EndpointRoute, refuses
 from swetrials.judges.rubric import present_units, reply_schema
 from swetrials.providers.base import Check
 from swetrials.records.evaluation import UNITS, JudgeBlock, RubricEvaluation, judge_label
@@ -120,6 +122,10 @@ class CodexJudge:
         installed = self._installed()
         if installed is None:
             return Check(_CHECK, "skipped", _NOT_INSTALLED, "swetrials agents install codex (needs npm)")
+        if isinstance(self.settings.route, EndpointRoute) and await run_sync(refuses, self.settings.route.base_url):
+            # Codex would try again until the limit, and then tell of the limit alone.
+            closed = f"{self.settings.route.base_url} refuses the connection: nothing listens there"
+            return Check(_CHECK, "failed", closed, "start the server, or mend --judge-endpoint")
         async with attempt_space_aside(bench.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
             session = _Session(self.settings, space, installed.binary)
             try:

@@ -1,10 +1,13 @@
 """How a codex judge reaches its model: a way of its own, apart from the candidate's."""
 
+import socket
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from pydantic import SecretStr
 
@@ -14,6 +17,7 @@ from swetrials.agents.jsonl import mapping
 _PERSONAL_VARIABLES = frozenset({"CODEX_HOME", "HOME", "CODEX_API_KEY", "OPENAI_API_KEY"})
 _PROXIES = frozenset({"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"})
 _AWS_PREFIX = "AWS_"
+_LOOK_SECONDS = 5.0
 
 
 class JudgeRoute(Protocol):
@@ -129,3 +133,20 @@ class EndpointRoute:
     def environment(self) -> Mapping[str, str]:
         """Return the key under the name that the configuration expects."""
         return {KEY_VARIABLE: self.api_key.get_secret_value()}
+
+
+def refuses(base_url: str) -> bool:
+    """Whether nothing listens at an address; ``False`` wherever a look at it from here cannot tell."""
+    address = urlsplit(base_url)
+    host = address.hostname or ""
+    if getproxies().get(address.scheme) and not proxy_bypass(host):
+        return False
+    try:
+        with socket.create_connection(
+            (host, address.port or (443 if address.scheme == "https" else 80)), _LOOK_SECONDS
+        ):
+            return False
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False

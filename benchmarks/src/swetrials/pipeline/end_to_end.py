@@ -12,11 +12,12 @@ from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_tri
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.providers.base import Check
 from swetrials.records.metrics import Metrics
+from swetrials.records.words import counted
 from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.files import RecordError
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
-from swetrials.store.results import TrialFolder, state_of, told_apart, trial_folders
+from swetrials.store.results import TrialFolder, none_in, state_of, told_apart, trial_folders
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root
@@ -107,9 +108,10 @@ async def judge_folders(
         raise UsageError(f"--judge: name at least one of {', '.join(JUDGES)}")
     folders = list(trial_folders(request.folder))
     if not folders:
-        raise UsageError(f"{request.folder}: no trial with a metrics.json here{told_apart(request.folder)}")
+        raise UsageError(f"{none_in(request.folder)}; run one with: swetrials run{told_apart(request.folder)}")
     if not request.recursive and folders != [TrialFolder(request.folder)]:
-        raise UsageError(f"{request.folder} holds {len(folders)} trials: add --recursive to judge them all")
+        held = counted(len(folders), "trial")
+        raise UsageError(f"{request.folder} holds {held}: add --recursive to judge what is below it")
     project = find_project()
     datasets = Datasets(load_dataset(request.dataset) if request.dataset else None, project.dataset)
     bench = _judging_bench(request, project)

@@ -6,8 +6,10 @@ from statistics import mean
 
 from swetrials.pipeline.workbench import Workbench
 from swetrials.providers.base import Check
+from swetrials.records.cost import Cost
 from swetrials.records.metrics import Metrics
 from swetrials.records.slug import model_slug
+from swetrials.records.words import counted
 from swetrials.store.results import state_of, trial_folders
 from swetrials.trials.budget import Budget
 from swetrials.trials.costing import unpriced, unpriced_buckets
@@ -38,6 +40,9 @@ class Forecast:
 def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, resume: bool) -> Forecast:
     """Look for earlier trials in the results tree and take their mean cost.
 
+    It is a mean over valid trials, whatever their task, since these are what is paid for: no figure of the model's
+    (see :mod:`swetrials.analysis.figures`), and none of it is published.
+
     Args:
         bench: the planned run.
         standings: what is on disk of its trials.
@@ -54,7 +59,7 @@ def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, re
     records = [standing.state for standing in standings if isinstance(standing.state, Metrics)]
     # What begins anew leaves behind what others cost, and goes on with the attempts of its own trials.
     kept = [attempt for standing in standings for attempt in standing.earlier.attempts]
-    spent = sum(map(spent_usd, records)) if resume else sum(attempt.cost.amount_usd or 0.0 for attempt in kept)
+    spent = sum(map(spent_usd, records)) if resume else Cost.sum(attempt.cost for attempt in kept).amount_usd or 0.0
     return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
 
 
@@ -81,11 +86,13 @@ def budget_check(bench: Workbench, found: Forecast) -> Check:
     if expected is None:
         detail = f"forecast unknown: no earlier trials of agent and model here{bound}"
     else:
-        detail = f"about ${expected:,.2f} for {found.to_run} trials, from {found.seen} earlier ones{bound}"
+        trials, earlier = counted(found.to_run, "trial"), counted(found.seen, "earlier one")
+        detail = f"about ${expected:,.2f} for {trials}, from {earlier}{bound}"
     if expected is not None and limit is not None and found.spent_usd + expected > limit:
         return Check("budget", "warning", f"{detail}: not all may begin", "--max-budget-usd, or fewer --tasks")
     if missing := unpriced_buckets(bench.config, bench.provider, bench.prices):
         known = f"no price is known for {', '.join(missing)} of {bench.config.model}"
-        told = f'{detail}; {known}: a cost with such tokens is an "at least", and the limit counts no more'
-        return Check("budget", "warning", told if limit is not None else told.split(", and the limit")[0], remedy)
+        counts_no_more = "" if limit is None else ", and the limit counts no more"
+        detail += f'; {known}: a cost with such tokens is an "at least"{counts_no_more}'
+        return Check("budget", "warning", detail, remedy)
     return Check("budget", "ok", detail)

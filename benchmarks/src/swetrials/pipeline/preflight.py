@@ -18,6 +18,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.usage import UsageReport
+from swetrials.records.words import counted
 from swetrials.store.project import Project
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
@@ -50,7 +51,7 @@ def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: 
 async def plan_checks(bench: Workbench) -> AsyncIterator[Check]:
     """Look at the settings, the dataset and the repositories of a planned run."""
     yield await run_sync(_settings, bench)
-    yield Check("dataset", "ok", f"{bench.plan.dataset.path}: {len(bench.plan.trials)} trials")
+    yield Check("dataset", "ok", f"{bench.plan.dataset.path}: {counted(len(bench.plan.trials), 'trial')}")
     tasks = {trial.task.id: trial.task for trial in bench.plan.trials}.values()
     for repo, group in _by_repository(bench, list(tasks)).items():
         yield await run_sync(_repository, bench, repo, group)
@@ -217,7 +218,7 @@ def _answered(bench: Workbench, tally: Tally) -> bool:
 
 async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, tally: Tally, stderr: Path) -> Ended:
     config = bench.config.model_copy(update={"request_retries": 1, "max_turns": 1})
-    job = replace(job_for(crew, space, _PROBE_PROMPT, route), skill=None, config=config)
+    job = replace(job_for(crew.skill, config, space, _PROBE_PROMPT, route), skill=None)
     launch = bench.agent.launch(crew.installed.binary, job)
     write_files(launch)
     reader = bench.agent.reader()
@@ -227,7 +228,7 @@ async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, ta
         return tally.end is not None
 
     limits = Limits(_PROBE_SECONDS, grace_seconds=2)
-    command = command_for(crew, space, launch, [space.root])
+    command = command_for(crew.sandbox, crew.installed.folder, space, launch, [space.root])
     ended = await run_group(
         command, limits, mark=space.root.name, on_output=on_output, stderr=stderr, stdin=launch.stdin
     )

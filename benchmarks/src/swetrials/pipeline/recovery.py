@@ -1,6 +1,5 @@
 """What a killed harness had spent: put into the records of its trials from what lies on disk beside them."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,9 @@ from swetrials.records.lock import RunLock
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.files import RecordError, read_record, write_record
-from swetrials.store.results import LOCK, TrialFolder, state_of, trial_folders
+from swetrials.store.results import LOCK, TrialFolder, has_no_end, state_of, trial_folders
 from swetrials.trials.rebuilding import KILLED, lost, rebuilt, unrecorded
 from swetrials.trials.record import sums_of
-
-_NO_END = re.compile(rb'"run_ended_at":\s*null')
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ def recover_idle(scope: Path, prices: PriceBook) -> None:
     Raises:
         OSError: a record cannot be written.
     """
-    if not any(_may_be_cut(folder) for folder in trial_folders(scope)):
+    if not any(has_no_end(folder) for folder in trial_folders(scope)):
         return
     try:
         with FileLock(scope / ".lock", timeout=0):
@@ -56,7 +53,7 @@ def recover_killed(scopes: Sequence[Path], prices: PriceBook) -> None:
         OSError: a record cannot be written.
     """
     for scope in scopes:
-        for folder in filter(_may_be_cut, trial_folders(scope)):
+        for folder in filter(has_no_end, trial_folders(scope)):
             metrics = state_of(folder)
             if isinstance(metrics, Metrics) and _is_cut(metrics):
                 _recover(folder, metrics, prices)
@@ -64,14 +61,6 @@ def recover_killed(scopes: Sequence[Path], prices: PriceBook) -> None:
 
 def _is_cut(metrics: Metrics) -> bool:
     return metrics.run_ended_at is None and metrics.outcome.kind is OutcomeKind.INTERRUPTED and not metrics.imported
-
-
-def _may_be_cut(folder: TrialFolder) -> bool:
-    """Whether a trial's record has no end, so that it is worth being read whole."""
-    try:
-        return _NO_END.search(folder.metrics_file.read_bytes()) is not None
-    except OSError:
-        return False
 
 
 def _recover(folder: TrialFolder, metrics: Metrics, prices: PriceBook) -> None:

@@ -25,6 +25,7 @@ from swetrials.trials.verdict import decide
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import set_aside
 from swetrials.workspace.processes import Ended, LaunchError
+from swetrials.workspace.sandbox import hand_over
 from swetrials.workspace.snapshot import Snapshot, changed, snapshot
 from swetrials.workspace.space import attempt_space_aside
 
@@ -67,6 +68,8 @@ async def _in_checkout(crew: Crew, trial: Trial, repo: str, commit: str, watch: 
     async with attempt_space_aside(crew.work_root, judging_id, keep=crew.keep_checkouts) as space:
         await run_sync(crew.repositories.check_out, repo, commit, space.checkout)
         aside = set_aside(space.checkout) if crew.config.repo_instructions == "neutralise" else ()
+        if crew.sandbox.bwrap is not None:
+            await run_sync(hand_over, space.root, crew.sandbox.bwrap)
         before = await run_sync(snapshot, space.checkout)
         going = Going(
             crew=crew,

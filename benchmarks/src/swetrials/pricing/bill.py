@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from swetrials.pricing.shares import NOTHING_UNSPLIT, Unsplit, is_bounded
+from swetrials.pricing.shares import NOTHING_UNSPLIT, PROMPT, Unsplit, is_bounded
 from swetrials.pricing.token_price import Rates, TokenPrice, span
 from swetrials.records.cost import (
     BUCKETS,
@@ -18,7 +18,6 @@ from swetrials.records.cost import (
 from swetrials.records.usage import Usage, UsageReport
 
 _MILLION = 1_000_000
-_PROMPT: Mapping[str, Bucket] = {"fresh_input": "fresh_input", "cache_read": "cache_read", "cache_write": "cache_write"}
 _WORDS: Mapping[str, str] = {"input": "a part that the prompt may have (cache_read, cache_write)"}
 _DIGITS = 12
 
@@ -120,9 +119,6 @@ def _writes(usage: Usage) -> dict[Bucket, int | None]:
     five, hour, whole = usage.cache_write_5m, usage.cache_write_1h, usage.cache_write
     if five is None and hour is None:
         return {"cache_write": whole}
-    if whole is not None:
-        five = max(0, whole - (hour or 0)) if five is None else five
-        hour = max(0, whole - five) if hour is None else hour
     rest = max(0, (whole or 0) - (five or 0) - (hour or 0))
     return {"cache_write_5m": five, "cache_write_1h": hour, "cache_write": rest}
 
@@ -162,11 +158,7 @@ def _unsplit_lines(item: Item) -> Iterator[_Priced]:
     if not total:
         return
     rates, dearest = _ends(item)
-    spans = {
-        name: (span(rates, bucket), span(dearest, bucket))
-        for name, bucket in _PROMPT.items()
-        if name in item.unsplit.widths
-    }
+    spans = {bucket: (span(rates, bucket), span(dearest, bucket)) for bucket in PROMPT if bucket in item.unsplit.widths}
     if item.price is None or any(low is None or high is None for low, high in spans.values()):
         yield _Priced(_line(item, "input", total, None), None, None)
         return
@@ -180,7 +172,7 @@ def _unsplit_lines(item: Item) -> Iterator[_Priced]:
         yield _Priced(line, line.amount_usd, round(most * tokens / whole, _DIGITS))
 
 
-def _filled(item: Item, total: int, rates: Mapping[str, float], *, dearest: bool) -> Iterator[tuple[int, float]]:
+def _filled(item: Item, total: int, rates: Mapping[Bucket, float], *, dearest: bool) -> Iterator[tuple[int, float]]:
     """Yield how many of the tokens go at which rate, when each bucket is filled up before the next one."""
     left = total
     for name, rate in sorted(rates.items(), key=lambda pair: -pair[1] if dearest else pair[1]):
@@ -207,7 +199,7 @@ def _by_rates(item: Item) -> Iterator[tuple[Usage, Rates, Rates]]:
     elif _sums_up(item):
         groups: dict[int, Usage] = {}
         for request in item.requests:
-            tier = _tier(price, request)
+            tier = _tier(price, _prompt(request))
             groups[tier] = groups[tier] + request if tier in groups else request
         for tier, usage in sorted(groups.items()):
             rates = price.rates if tier == 0 else price.long_context[tier - 1].rates
@@ -222,13 +214,16 @@ def _sums_up(item: Item) -> bool:
 
 def _highest_tier(item: Item, price: TokenPrice) -> int:
     """Return the dearest tier that a request of an item can be in: none is longer than all of them together."""
-    if item.longest_input is not None:
-        return sum(item.longest_input > tier.above_input_tokens for tier in price.long_context)
-    return _tier(price, item.usage, item.unsplit.tokens)
+    longest = item.longest_input
+    return _tier(price, _prompt(item.usage) + item.unsplit.tokens if longest is None else longest)
 
 
-def _tier(price: TokenPrice, usage: Usage, more: int = 0) -> int:
-    input_tokens = sum(count or 0 for count in (usage.fresh_input, usage.cache_read, usage.cache_write)) + more
+def _prompt(usage: Usage) -> int:
+    return sum(getattr(usage, bucket) or 0 for bucket in PROMPT)
+
+
+def _tier(price: TokenPrice, input_tokens: int) -> int:
+    """Return how many of a price's thresholds a prompt is above."""
     return sum(input_tokens > tier.above_input_tokens for tier in price.long_context)
 
 
@@ -272,7 +267,7 @@ def _doubts(item: Item, lines: Sequence[TokenLine], place: str) -> Iterator[str]
     if item.price is not None and not _sums_up(item) and _highest_tier(item, item.price):
         threshold = item.price.long_context[0].above_input_tokens
         yield f"requests of {item.model} above {threshold:,} tokens cost more, and which were is not known"
-    if any(line.bucket == "cache_write" for line in lines):
+    if item.price is not None and any(line.bucket == "cache_write" for line in lines):
         yield f"how long the cache writes of {item.model} are kept is not known, so they count at the lower rate"
     if item.unsplit.tokens:
         names = ", ".join(sorted(item.unsplit.widths))

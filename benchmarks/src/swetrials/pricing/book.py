@@ -288,9 +288,9 @@ def _use_line(model: str, tool: str, count: int, usd_per_1000: float, source: st
     )
 
 
-def _terms_of(row: TokenPriceRow) -> dict[str, str]:
-    told = {"service_tier": row.service_tier, "speed": row.speed}
-    return {name: word.strip().lower() for name, word in told.items() if word is not None}
+def _terms_of(row: TokenPriceRow) -> Mapping[str, str]:
+    """Return for which terms a row is; empty: the standard ones, by whichever word it says so."""
+    return Special.of(PriceTerms(service_tier=row.service_tier, speed=row.speed)).rates
 
 
 def _with_anthropic_writes(price: TokenPrice) -> TokenPrice:

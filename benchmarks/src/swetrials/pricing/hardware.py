@@ -48,13 +48,12 @@ def hardware_cost(
     """Return what a trial on a rented machine cost, as a range from as measured to dedicated.
 
     As measured, the trial takes ``tokens / tokens_per_second`` of the box, which it shares with the trials beside it.
-    Dedicated, it has the box for itself from start to end, waiting for tools included: ``wall_seconds``. Where the
-    throughput was not measured, the wall time is split evenly over the trials that ran at one time.
+    Dedicated, it has the box from start to end, waits included: ``wall_seconds``. Where the throughput was not
+    measured, the wall time is split evenly over the trials at one time.
 
     Args:
         tokens: prompt (cached ones included) and generated tokens that the trial had processed.
-        tokens_per_second: the same two together, as the server processed them for everybody at ``concurrency``:
-            ``derived.processed_tokens_per_second`` of its telemetry.
+        tokens_per_second: of everybody at ``concurrency``: the telemetry's ``derived.processed_tokens_per_second``.
         dollars_per_hour: for the whole box.
         share_of_box: the part of the box that serves this model, above 0 and at most 1.
         wall_seconds: of the trial.
@@ -63,11 +62,14 @@ def hardware_cost(
         source: where the hourly rate is from.
         date: as of when it holds, ISO 8601.
     """
-    measured = tokens / tokens_per_second if tokens is not None and tokens_per_second else None
+    measured = (
+        tokens / tokens_per_second if tokens is not None and tokens_per_second and tokens_per_second > 0 else None
+    )
+    if measured is None and wall_seconds <= 0:
+        return Cost(note="neither the throughput nor the wall time was measured", source=source, price_date=date)
     box_seconds = wall_seconds / concurrency if measured is None else measured
     usd_per_second = dollars_per_hour / _SECONDS_PER_HOUR * share_of_box
-    amount = round(box_seconds * usd_per_second, _DIGITS)
-    dedicated = round(wall_seconds * usd_per_second, _DIGITS)
+    amount, dedicated = (round(seconds * usd_per_second, _DIGITS) for seconds in (box_seconds, wall_seconds))
     status: CostStatus = "lower_bound" if measured is not None and completeness != "complete" else "complete"
     basis = "measured throughput" if measured is not None else "throughput not measured, wall time split evenly"
     return Cost(

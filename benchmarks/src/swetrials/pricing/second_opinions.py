@@ -6,9 +6,10 @@ from datetime import datetime
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.model_names import price_name
 from swetrials.records.cost import Cost
+from swetrials.records.known import known_sum
 from swetrials.records.metrics import Finding
 from swetrials.records.requests import BilledPart
-from swetrials.records.usage import UsageBlock
+from swetrials.records.usage import UsageBlock, UsageReport
 
 COST_DISAGREEMENT = 0.05
 """Two figures for the same tokens that differ by more than this share are a finding."""
@@ -51,11 +52,9 @@ def cost_disagreements(
         if _differ(cost.reported_usd, listed):
             findings.append(_finding("the agent reports", cost.reported_usd, "at its vendor's list prices", listed))
     telling = [part for part in parts if part.terms.reported_usd is not None]
-    stated = sum(part.terms.reported_usd or 0.0 for part in telling)
-    if telling:
-        tokens = telling[0].usage
-        for part in telling[1:]:
-            tokens = tokens + part.usage
+    stated = known_sum(part.terms.reported_usd for part in telling)
+    if stated is not None:
+        tokens = UsageReport.sum(part.usage for part in telling)
         ours = prices.token_cost(tokens, model, provider, region, parts=telling, at=at)
         if _differ(stated, ours):
             findings.append(_finding("the answers state", stated, "by our prices", ours))

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from swetrials.pricing.model_names import price_name
+from swetrials.records.cost import Bucket
 from swetrials.records.requests import BilledPart, PriceTerms
 from swetrials.records.usage import Usage, UsageReport
 
-PROMPT = ("fresh_input", "cache_read", "cache_write")
+PROMPT: tuple[Bucket, ...] = ("fresh_input", "cache_read", "cache_write")
 """The buckets that the tokens of a prompt are in."""
 
 _BUCKETS = tuple(name for name in Usage.model_fields if name != "input_total")

@@ -37,7 +37,13 @@ class Rehearsal:
     priced: Priced = "free"
 
     def preview(self, config: RunnerConfig) -> Route:
-        """Return the route with the port left open: the server takes any free one."""
+        """Return the route with the port left open: the server takes any free one.
+
+        Raises:
+            ProviderError: the fault is not one of the known kinds.
+            DocumentError: the scenario cannot be read.
+        """
+        _script_of(config)
         return _route("http://127.0.0.1:PORT", config.model, "ATTEMPT")
 
     @asynccontextmanager
@@ -48,15 +54,19 @@ class Rehearsal:
             ProviderError: the fault is not one of the known kinds.
             DocumentError: the scenario cannot be read.
         """
-        path = scenario_file(config)
-        scenario = load_document(path, Scenario) if path else Scenario(schema_version="1.0", name="empty", scripts=())
-        if config.fault is not None:
-            try:
-                scenario = scenario.with_fault(FaultKind(config.fault))
-            except ValueError:
-                raise ProviderError(f"fault: {config.fault!r} is not one of {', '.join(FaultKind)}") from None
-        async with rehearse(scenario, model=config.model, context_window=_WINDOW_TOKENS) as server:
-            yield RehearsalHosting(server, config.model, path)
+        async with rehearse(_script_of(config), model=config.model, context_window=_WINDOW_TOKENS) as server:
+            yield RehearsalHosting(server, config.model, scenario_file(config))
+
+
+def _script_of(config: RunnerConfig) -> Scenario:
+    path = scenario_file(config)
+    scenario = load_document(path, Scenario) if path else Scenario(schema_version="1.0", name="empty", scripts=())
+    if config.fault is None:
+        return scenario
+    try:
+        return scenario.with_fault(FaultKind(config.fault))
+    except ValueError:
+        raise ProviderError(f"fault: {config.fault!r} is not one of {', '.join(FaultKind)}") from None
 
 
 class RehearsalHosting:

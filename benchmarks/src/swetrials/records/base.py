@@ -36,6 +36,11 @@ def fault_at(message: str, *at: str | int) -> PydanticCustomError:
     return PydanticCustomError("fault_at", "{message}", {"message": message, "at": at})
 
 
+def none_for_zero(value: object) -> object:
+    """Return ``None`` for a size of 0, which other harnesses write where none is meant."""
+    return None if value in (0, "0") and not isinstance(value, bool) else value
+
+
 def safe_path_part(value: str) -> str:
     """Return ``value`` when it can be one folder name on any system.
 

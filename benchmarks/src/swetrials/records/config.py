@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from swetrials.records.base import PathPart, Record, fault_at, safe_path_part
+from swetrials.records.base import PathPart, Record, fault_at, none_for_zero, safe_path_part
 from swetrials.records.slug import model_slug
 
 ENVIRONMENT_PREFIX = "SWETRIALS_"
@@ -100,11 +100,6 @@ def _from_json(value: object) -> object:
         raise ValueError(f'{value!r} is not JSON, such as {{"vllm_qwen": 1}}') from None
 
 
-def _none_for_zero(value: object) -> object:
-    """Return ``None`` for 0, which other harnesses write where no window is meant."""
-    return None if value in (0, "0") and not isinstance(value, bool) else value
-
-
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -178,7 +173,7 @@ class RunnerConfig(Record):
     max_topups: int = Field(
         1, ge=0, description="extra attempts for missing files, when the four design documents are there"
     )
-    context_window: Annotated[int | None, BeforeValidator(_none_for_zero)] = Field(
+    context_window: Annotated[int | None, BeforeValidator(none_for_zero)] = Field(
         None, ge=1, description="tokens the served model holds; 0: not said"
     )
     auto_compact_fraction: float = Field(0.8, gt=0, le=1, description="share of the window at which to compact")

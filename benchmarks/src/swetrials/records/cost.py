@@ -1,11 +1,13 @@
 """Money, with where the figure comes from and how much of it is known."""
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Literal, Self
 
 from pydantic import Field
 
 from swetrials.records.base import Record
+from swetrials.records.known import known_sum
 
 Basis = Literal["metered", "hardware", "reported", "free", "mixed", "none"]
 """``metered``: tokens x dated price. ``hardware``: GPU-seconds x hourly rate. ``reported``: the CLI's own figure.
@@ -27,8 +29,6 @@ BUCKETS: tuple[Bucket, ...] = (
     "output",
 )
 """In the order in which a bill lists them."""
-
-_DIGITS = 12  # far below a cent, and enough to make sums of floats independent of their order
 
 
 class TokenLine(Record):
@@ -122,10 +122,10 @@ class Cost(Record):
         both = (self, other)
         dates = [cost.price_date for cost in both if cost.price_date is not None]
         return type(self)(
-            amount_usd=_sum(cost.amount_usd for cost in both),
+            amount_usd=known_sum(cost.amount_usd for cost in both),
             basis=_joint({self.basis, other.basis} - {"none"}),
             status=_joint_status(both),
-            reported_usd=_sum(cost.reported_usd for cost in both),
+            reported_usd=known_sum(cost.reported_usd for cost in both),
             note=_joined(self.note, other.note),
             source=_joined(self.source, other.source),
             price_date=min(dates) if dates else None,
@@ -136,10 +136,11 @@ class Cost(Record):
             hardware=tuple(sorted((*self.hardware, *other.hardware), key=HardwareLine.model_dump_json)),
         )
 
-
-def _sum(amounts: Iterable[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return round(sum(known), _DIGITS) if known else None
+    @classmethod
+    def sum(cls, costs: Iterable[Self]) -> Self:
+        """Add up any number of costs; of none, nothing is known."""
+        each = list(costs)
+        return reduce(cls.__add__, each) if each else cls()
 
 
 def _joint_status(costs: Iterable[Cost]) -> CostStatus:
@@ -165,7 +166,7 @@ def _end_of_range(costs: Iterable[Cost], name: Literal["low_usd", "high_usd"]) -
     ends: list[float | None] = [getattr(cost, name) for cost in costs]
     if all(end is None for end in ends):
         return None
-    return _sum(cost.amount_usd if end is None else end for cost, end in zip(costs, ends, strict=True))
+    return known_sum(cost.amount_usd if end is None else end for cost, end in zip(costs, ends, strict=True))
 
 
 def _unbounded(cost: Cost) -> bool:
@@ -178,7 +179,7 @@ def merged_uses(lines: Iterable[UseLine]) -> tuple[UseLine, ...]:
     for line in lines:
         known = bill.get(line.key)
         if known is not None:
-            amount = _sum((known.amount_usd, line.amount_usd))
+            amount = known_sum((known.amount_usd, line.amount_usd))
             line = line.model_copy(update={"uses": known.uses + line.uses, "amount_usd": amount})
         bill[line.key] = line
     return tuple(bill[key] for key in sorted(bill))
@@ -190,7 +191,7 @@ def merged_lines(lines: Iterable[TokenLine]) -> tuple[TokenLine, ...]:
     for line in lines:
         known = bill.get(line.key)
         if known is not None:
-            amount = _sum((known.amount_usd, line.amount_usd))
+            amount = known_sum((known.amount_usd, line.amount_usd))
             line = line.model_copy(update={"tokens": known.tokens + line.tokens, "amount_usd": amount})
         bill[line.key] = line
     return tuple(bill[key] for key in sorted(bill))

@@ -1,5 +1,6 @@
 """Scores: the rubric's, the tests', and how the judge came to them."""
 
+from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import Field, computed_field, model_validator
@@ -25,6 +26,11 @@ Points = int
 def judge_label(name: str, model: str | None) -> str:
     """Return the name of a rubric judge in ``eval.json``; without a model, its route chooses one."""
     return f"{name}/{model or 'default'}"
+
+
+def task_score_of(totals: Iterable[float]) -> float:
+    """Return the score of a task, 0 to 100: the mean of the totals of its :data:`UNITS`."""
+    return sum(totals) / len(UNITS)
 
 
 class UnitScore(Record):
@@ -148,7 +154,7 @@ class RubricEvaluation(Record):
         if self.status == "scored":
             if set(self.scores) != set(UNITS):
                 raise ValueError(f"a scored evaluation has exactly the units {', '.join(UNITS)}")
-            mean = sum(s.total for s in self.scores.values()) / len(UNITS)
+            mean = task_score_of(score.total for score in self.scores.values())
             if self.task_score is None or abs(self.task_score - mean) > 1e-9:
                 raise ValueError(f"task_score is {self.task_score}, the mean of the totals is {mean}")
         elif self.task_score is not None:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from swetrials.records.base import PathPart
+from swetrials.records.base import PathPart, none_for_zero
 
 _MOST_TOKENS, _MOST_SECONDS, _MOST_USD = 10**12, 10**8, 10**6
 """Of one trial: what is beyond them is a slip, and would outweigh everything else in a mean."""
@@ -25,16 +25,12 @@ def _no_boolean(value: object) -> object:
     return value
 
 
-def _none_for_zero(value: object) -> object:
-    return None if value == 0 and not isinstance(value, bool) else value
-
-
 Count = Annotated[int, BeforeValidator(_no_boolean), Field(ge=0, le=_MOST_TOKENS)] | None
 Dollars = Annotated[float, BeforeValidator(_no_boolean), Field(ge=0, le=_MOST_USD)] | None
 Seconds = Annotated[float, BeforeValidator(_no_boolean), Field(ge=0, le=_MOST_SECONDS)] | None
 Score = Annotated[float, BeforeValidator(_no_boolean), Field(ge=0, le=100)] | None
 Criterion = Annotated[int, BeforeValidator(_no_boolean), Field(ge=0, le=25)] | None
-Size = Annotated[Annotated[int, BeforeValidator(_no_boolean), Field(ge=1)] | None, BeforeValidator(_none_for_zero)]
+Size = Annotated[Annotated[int, BeforeValidator(_no_boolean), Field(ge=1)] | None, BeforeValidator(none_for_zero)]
 Text = str | None
 
 

@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from swetrials.records.base import PathPart, Record, fault_at
-from swetrials.records.evaluation import UNITS
+from swetrials.records.evaluation import UNITS, task_score_of
 
 Tokens = int | None
 Total = int | None
@@ -91,7 +91,7 @@ class PublishedRun(Record):
             raise fault_at(f"empty, although there is a {told[0]}: give all scores or none", missing)
         if self.units is None or self.task_score is None:
             return self
-        mean = sum(self.units.values()) / len(UNITS)
+        mean = task_score_of(self.units.values())
         if abs(self.task_score - mean) > _ROUNDING:
             raise fault_at(f"{self.task_score:g} is not the mean of the five units, {mean:g}", "task_score")
         return self

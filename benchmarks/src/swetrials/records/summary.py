@@ -64,6 +64,7 @@ class RunSummary(Record):
     mean_cost_usd_excl_failed: float | None = Field(description="likewise; None when one of them has no price")
     score_estimate: Estimate = Field(Estimate(), description="the same mean score, with its interval")
     cost_usd_estimate: Estimate = Field(Estimate(), description="the same mean cost, with its interval")
+    mean_cost_is_lower_bound: bool = Field(False, description="the mean cost is at least so much")
     score_failures_as_zero_estimate: Estimate = Field(
         Estimate(), description="over valid trials, one that failed counts 0; each task has one weight"
     )
@@ -78,7 +79,7 @@ class RunSummary(Record):
     usage: UsageReport
     cost: Cost
     spent_elsewhere_usd: float | None = Field(
-        None, exclude_if=lambda usd: usd is None, description="on attempts of another wording; no part of cost"
+        None, exclude_if=lambda usd: usd is None, description="what other trials in these folders cost; no part of cost"
     )
     latency_seconds: float | None
     tasks: tuple[SummaryTask, ...]

@@ -88,10 +88,14 @@ def _by_tests(ground: Ground, standings: dict[str, ModelStanding]) -> Iterator[s
     best, others = ordered[0], ordered[1:]
     share = share_over_tasks(best.tests)
     standing = standings[best.candidate.key]
-    verb = "passes most tests" if others else "passes the tests"
+    if others and not share.value:
+        yield f"No model passes the tests of any task ({estimates.interval(share, estimates.share)})."
+        return
+    verb = "passes the tests of the most tasks," if others else "passes the tests of"
+    whose = "" if others else " of the tasks"
     cost = f", {cost_words(standing)}" if standing.completed else ""
     yield (
-        f"{standing.label} {verb}: of {estimates.share(share.value or 0.0)} of the tasks "
+        f"{standing.label} {verb} {estimates.share(share.value or 0.0)}{whose} "
         f"({estimates.interval(share, estimates.share)}){cost}."
     )
     tied = untold_by_tests(best, others)

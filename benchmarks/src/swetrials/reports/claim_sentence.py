@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from swetrials.analysis.paired import FEWEST_TASKS
 from swetrials.records.claim import Claim, CostRatio, Settling
 from swetrials.records.leaderboard import LEVEL, Estimate, PairedDifference
-from swetrials.reports import figures as shown
-from swetrials.reports.figures import counted
+from swetrials.reports.figures import counted, dominant
 
 _LEVEL = f"{LEVEL * 100:.0f} % interval"
 
@@ -108,7 +107,7 @@ def _cost(cost: CostRatio, b: str) -> str:
     said = f"costs {told}" if cost.p <= 1 - LEVEL else f"cannot be claimed to cost another amount: {told}"
     notes = [
         *_disagreement(ratio, 1, cost.p),
-        *([shown.dominant(ratio).removeprefix("; ")] if ratio.largest_share is not None else []),
+        *filter(None, [dominant(ratio)]),
         *(["where a cost is a lower bound"] if cost.lower_bound else []),
         *(["though the two are not worked out in the same way"] if not cost.same_basis else []),
     ]

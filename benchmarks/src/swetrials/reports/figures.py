@@ -5,6 +5,7 @@ from collections.abc import Callable
 from swetrials.records.cost import Cost
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.usage import Completeness, UsageReport
+from swetrials.records.words import counted as counted
 
 UNKNOWN = "-"
 
@@ -61,17 +62,12 @@ def estimate(value: Estimate, form: Callable[[float | None], str]) -> str:
 
 
 def dominant(estimate: Estimate) -> str:
-    """Return what has to be said of a figure of which one task is a large part; empty where none is."""
+    """Return what has to be said after a figure of which one task is a large part; empty where none is."""
     if estimate.largest_share is None:
         return ""
-    return f"; one task is {estimate.largest_share:.0%} of it, so that the interval holds 84 to 90 %, not 95 %"
+    return f"one task is {estimate.largest_share:.0%} of it, so that the interval holds 84 to 90 %, not 95 %"
 
 
 def verdict(passed: bool | None) -> str:
     """Return the tests' word on a patch."""
     return UNKNOWN if passed is None else "passed" if passed else "failed"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it is not one."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

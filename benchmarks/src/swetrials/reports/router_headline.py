@@ -37,11 +37,12 @@ def sentences(evaluation: RouterEvaluation, run: EvaluationRun) -> Iterator[str]
     if totals.cost_saving_pct is None:
         yield f"With {floors} ({known}): what following the router saves is not known, as costs are not."
     else:
+        heavy = dominant(totals.cost_saving_pct_estimate)
         yield (
             f"With {floors} ({known}), following the router over {counted(totals.tasks, 'task')} costs "
             f"{dollars(totals.routed_total_cost_usd)} instead of {dollars(totals.baseline_total_cost_usd)} with "
             f"{totals.baseline_model} on everything: {percent(totals.cost_saving_pct)} saved"
-            f"{_interval(totals.cost_saving_pct_estimate, ' %')}{dominant(totals.cost_saving_pct_estimate)}."
+            f"{_interval(totals.cost_saving_pct_estimate, ' %')}{f'; {heavy}' if heavy else ''}."
         )
     yield (
         f"The mean score goes from {score(totals.baseline_mean_score)} to {score(totals.routed_mean_score)}: "

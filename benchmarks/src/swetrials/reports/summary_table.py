@@ -63,8 +63,8 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
     if summary.cost_usd_estimate.value:
         lines.append(("cost, completed trials", _mean_cost(summary)))
     if summary.spent_elsewhere_usd is not None:
-        elsewhere = f"${summary.spent_elsewhere_usd:,.4f} more, for another wording or other settings of these tasks"
-        lines.append(("spent elsewhere", elsewhere))
+        amount = figures.amount(summary.spent_elsewhere_usd)
+        lines.append(("spent elsewhere", f"{amount} more, for other trials in these folders"))
     if summary.mixed:
         lines.append(("over several", ", ".join(summary.mixed)))
     if summary.infrastructure_failures:
@@ -101,9 +101,9 @@ def _tests(summary: RunSummary) -> str:
 
 
 def _mean_cost(summary: RunSummary) -> str:
-    bound = "at least " if summary.cost.status == "lower_bound" else ""
+    bound = "at least " if summary.mean_cost_is_lower_bound else ""
     estimate = figures.estimate(summary.cost_usd_estimate, figures.amount)
-    return f"{bound}{estimate}{figures.dominant(summary.cost_usd_estimate)}"
+    return "; ".join(part for part in (f"{bound}{estimate}", figures.dominant(summary.cost_usd_estimate)) if part)
 
 
 def _cost(cost: Cost) -> str:

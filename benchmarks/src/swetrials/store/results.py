@@ -1,5 +1,6 @@
 """The results tree: where a trial's files are, which trials there are, and what may be cleared."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ ATTEMPTS = "attempts"
 APART = ".apart"
 """A file that says of its folder: these results are of no use to those around it. They are read, judged or priced anew
 when the folder, or one in it, is named, and never on the way from a folder above."""
+
+_NO_END = re.compile(rb'"run_ended_at":\s*null')
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,14 @@ def trial_folders(root: Path, unreadable: Callable[[OSError], None] | None = Non
         yield from trial_folders(child, unreadable)
 
 
+def has_no_end(folder: TrialFolder) -> bool:
+    """Whether a trial's record tells no end, as that of a killed harness does; what cannot be read tells nothing."""
+    try:
+        return _NO_END.search(folder.metrics_file.read_bytes()) is not None
+    except OSError:
+        return False
+
+
 def subfolders(folder: Path) -> Iterator[Path]:
     """Return the folders right in one that are searched with it, by name: not hidden, linked or set apart."""
     return (child for child in _visible(folder) if not _is_apart(child))
@@ -106,6 +117,15 @@ def set_apart(folder: Path) -> list[Path]:
         return [child for child in _visible(folder) if _is_apart(child)]
     except OSError:
         return []  # nothing can be said of a folder that cannot be looked into
+
+
+def none_in(folder: Path) -> str:
+    """Return that a folder holds no trial, or that it is no folder: somebody mistyped it, and has lost nothing."""
+    if not folder.exists():
+        return f"{folder}: no such folder"
+    if not folder.is_dir():
+        return f"{folder}: is a file; a folder with results is needed"
+    return f"{folder}: no trial with a metrics.json to read"
 
 
 def told_apart(folder: Path) -> str:

@@ -21,6 +21,7 @@ _EXPECTED = {
     "int_parsing": "a whole number",
     "int_parsing_size": "a whole number",
     "int_from_float": "a whole number",
+    "string_unicode": "UTF-8 text",
     "float_type": "a number",
     "float_parsing": "a number",
     "bool_type": "true or false",
@@ -135,6 +136,8 @@ class _Fault:
         return self.standard_message[0].lower() + self.standard_message[1:]
 
     def _unknown_key(self, key: str) -> str:
+        if key == "<<":  # YAML's merge key, which other programs' files may well use
+            return "the merge key << is not supported: write the keys out"
         elsewhere: Mapping[str, str] = getattr(self.model, "keys_of_others", {})
         if len(self.loc) == 1 and key in elsewhere:
             return f"not a key here: {elsewhere[key]}"

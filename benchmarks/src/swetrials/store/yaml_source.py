@@ -20,7 +20,6 @@ _MAX_BYTES = 16 * 2**20
 _MAX_VALUES = 100_000  # aliases of aliases grow a few lines into billions of values
 _TEXT_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "timestamp", "value", "merge"))
 _KNOWN_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "map", "null", "seq")}
-_MERGE_TAG = "tag:yaml.org,2002:merge"
 _TOO_DEEP = "lists and mappings are nested too deeply"
 
 
@@ -167,8 +166,6 @@ class _NodeReader:
             key = key_node.value
             if not isinstance(key, str) or not _passable(key):
                 self._note(line, loc, "a key must be plain text")
-            elif key_node.tag == _MERGE_TAG:
-                self._note(line, loc, "the merge key << is not supported: write the keys out")
             elif key in values:
                 first = self.places[*loc, key].key_line
                 self._note(line, (*loc, key), f"the key is used twice, first on line {first}")

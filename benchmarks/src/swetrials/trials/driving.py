@@ -122,7 +122,8 @@ async def _drive(going: Going, watch: Watch) -> Ended:
         crew.hosting.telemetry(single_tenant=crew.config.concurrency == 1) as going.telemetry,
         open_way(crew, going.route, going.folder / "requests.jsonl", on_request) as going.way,
     ):
-        launch = crew.agent.launch(crew.installed.binary, job_for(crew, going.space, going.prompt, going.way.route))
+        job = job_for(crew.skill, crew.config, going.space, going.prompt, going.way.route)
+        launch = crew.agent.launch(crew.installed.binary, job)
         write_files(launch)
         reader = crew.agent.reader()
         limits = Limits(crew.config.timeout_seconds, crew.config.idle_timeout_seconds, grace_seconds=_GRACE_SECONDS)
@@ -136,7 +137,7 @@ async def _drive(going: Going, watch: Watch) -> Ended:
                 watch(tally, going.cost_usd)
                 return tally.end is not None
 
-            command = command_for(crew, going.space, launch, going.writable)
+            command = command_for(crew.sandbox, crew.installed.folder, going.space, launch, going.writable)
             stderr = going.space.root / STDERR
             ended = await run_group(
                 command, limits, mark=going.id, on_output=on_output, stderr=stderr, stdin=launch.stdin

@@ -1,8 +1,13 @@
 """What sessions before this one have left of a trial: its ledger does not end with a session."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+from swetrials.records.known import known_sum
 from swetrials.records.metrics import AttemptRecord
+from swetrials.store.files import RecordError, read_record
+from swetrials.store.results import ATTEMPTS, TrialFolder
+from swetrials.trials.attempt import ATTEMPT
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,13 @@ class Earlier:
         return max((attempt.number for attempt in self.attempts), default=0) + 1
 
 
-def known_sum(*amounts: float | None) -> float | None:
-    """Return the sum of the amounts that are known; ``None`` when none is."""
-    known = [amount for amount in amounts if amount is not None]
-    return round(sum(known), 12) if known else None
+def attempts_usd(folder: TrialFolder) -> float | None:
+    """Return what a trial's attempts cost by their own records, in US dollars, where the trial's cannot be read.
+
+    An attempt without a readable record adds nothing, so that the sum is a lower bound; ``None``: none tells its cost.
+    """
+    amounts: list[float | None] = []
+    for file in folder.path.glob(f"{ATTEMPTS}/*/{ATTEMPT}"):
+        with suppress(RecordError):
+            amounts.append(read_record(file, AttemptRecord).cost.amount_usd)
+    return known_sum(amounts)

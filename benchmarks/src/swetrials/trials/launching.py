@@ -5,9 +5,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.agents.base import Job, Launch
+from swetrials.agents.base import Job, Launch, Skill
+from swetrials.records.config import RunnerConfig
 from swetrials.records.requests import RequestRecord
-from swetrials.trials.crew import Crew
+from swetrials.trials.crew import Crew, Sandbox
 from swetrials.wire.meter import CannotSign, Meter, metered
 from swetrials.wire.route import Route
 from swetrials.workspace.environment import allowed_environment
@@ -16,38 +17,43 @@ from swetrials.workspace.sandbox import confined
 from swetrials.workspace.space import Space
 
 
-def job_for(crew: Crew, space: Space, prompt: str, route: Route) -> Job:
+def job_for(skill: Skill, config: RunnerConfig, space: Space, prompt: str, route: Route) -> Job:
     """Return what the agent's driver has to know of an attempt."""
     return Job(
         prompt=prompt,
-        skill=crew.skill,
+        skill=skill,
         route=route,
         checkout=space.checkout,
         home=space.home,
         temporary=space.temporary,
         artifacts=space.artifacts,
-        config=crew.config,
+        config=config,
     )
 
 
-def command_for(crew: Crew, space: Space, launch: Launch, writable: Sequence[Path]) -> Command:
+def command_for(
+    sandbox: Sandbox, installation: Path | None, space: Space, launch: Launch, writable: Sequence[Path]
+) -> Command:
     """Return what really runs: the agent's words, sandboxed when there is one, in an allow-listed environment.
 
+    A dry run shows this very command.
+
     Args:
-        crew: the run.
+        sandbox: the run's.
+        installation: the folder that the agent is installed in; ``None``: it is not.
         space: the agent's folders, all of which it may read.
         launch: how to start it.
         writable: those of its folders that it may change, where there is a sandbox.
     """
     argv = launch.argv
-    shown = [] if space.root in writable else [space.root]
-    if crew.sandbox.bwrap is not None:
+    shown = [path for path in (installation, None if space.root in writable else space.root) if path is not None]
+    if sandbox.bwrap is not None:
         argv = confined(
             argv,
-            bwrap=crew.sandbox.bwrap,
+            bwrap=sandbox.bwrap,
             writable=writable,
-            hidden=crew.sandbox.hidden,
-            readable=[*crew.sandbox.readable, crew.installed.folder, *shown],
+            hidden=sandbox.hidden,
+            readable=[*sandbox.readable, *shown],
         )
     return Command(argv, space.checkout, allowed_environment(space.home, space.temporary, launch.environment))
 

@@ -1,7 +1,7 @@
 """Building ``metrics.json`` from a trial's attempts, at any point of its life."""
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -10,6 +10,7 @@ from typing import Any
 from swetrials import __version__
 from swetrials.providers.base import hosting_record
 from swetrials.records.cost import Cost
+from swetrials.records.known import known_sum
 from swetrials.records.metrics import (
     AttemptRecord,
     Finding,
@@ -29,6 +30,8 @@ from swetrials.trials.earlier import Earlier
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Trial, prompt_sha256
 from swetrials.trials.witnesses import disagreements, joined
+
+_DIGITS = 3  # of seconds
 
 
 @dataclass
@@ -103,7 +106,7 @@ def sums_of(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> d
     """
     usage = joined([attempt.usage for attempt in attempts])
     tokens = usage.headline.usage
-    cost = total_cost(attempts)
+    cost = Cost.sum(attempt.cost for attempt in attempts)
     time = _time(attempts, queue_seconds)
     return {
         "input_tokens": tokens.fresh_input,
@@ -111,7 +114,7 @@ def sums_of(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> d
         "cache_read_tokens": tokens.cache_read,
         "cache_creation_tokens": tokens.cache_write,
         "latency_seconds": time.wall_seconds,
-        "num_turns": sum(attempt.num_turns or 0 for attempt in attempts) if attempts else None,
+        "num_turns": known_sum(attempt.num_turns for attempt in attempts),
         "total_cost_usd": cost.amount_usd,
         "generation_tokens_per_sec": _rate(tokens.output, time.api_seconds),
         "usage": usage,
@@ -124,10 +127,10 @@ def sums_of(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> d
 
 def _time(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> TimeSplit:
     return TimeSplit(
-        wall_seconds=_known_sum(a.time.wall_seconds for a in attempts),
-        api_seconds=_known_sum(a.time.api_seconds for a in attempts),
-        waiting_seconds=_known_sum(a.time.waiting_seconds for a in attempts),
-        queue_seconds=_known_sum([queue_seconds, *(a.time.queue_seconds for a in attempts)]),
+        wall_seconds=known_sum((a.time.wall_seconds for a in attempts), _DIGITS),
+        api_seconds=known_sum((a.time.api_seconds for a in attempts), _DIGITS),
+        waiting_seconds=known_sum((a.time.waiting_seconds for a in attempts), _DIGITS),
+        queue_seconds=known_sum([queue_seconds, *(a.time.queue_seconds for a in attempts)], _DIGITS),
     )
 
 
@@ -177,19 +180,6 @@ def _provenance(ledger: Ledger) -> Provenance:
         python_version=platform.python_version(),
         platform=platform.platform(),
     )
-
-
-def total_cost(attempts: Iterable[AttemptRecord]) -> Cost:
-    """Return what attempts have cost together."""
-    total: Cost | None = None
-    for attempt in attempts:
-        total = attempt.cost if total is None else total + attempt.cost
-    return total or Cost()
-
-
-def _known_sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(sum(known), 3) if known else None
 
 
 def _findings(attempts: Sequence[AttemptRecord], usage: UsageBlock) -> list[Finding]:

@@ -8,12 +8,12 @@ from typing import TypeVar
 
 import anyio
 
+from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_record
 from swetrials.store.results import ATTEMPTS, TrialFolder, move_to_trash, state_of
 from swetrials.trials.crew import Crew
-from swetrials.trials.earlier import known_sum
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.standing import Standing
@@ -51,15 +51,14 @@ async def run_trials(
 
     async def one(index: int) -> None:
         standing = standings[index]
+        earlier = standing.earlier  # read while the folder is still in its place
         if crew.budget.closed:
             records[index] = leave_out(
-                crew, dataset, standing.trial, planned_at, observe, keep=standing.stale, earlier=standing.earlier
+                crew, dataset, standing.trial, planned_at, observe, keep=standing.stale, earlier=earlier
             )
             return
         with _in_place_of(standing, results):
-            records[index] = await run_trial(
-                crew, dataset, standing.trial, planned_at, observe, machines, standing.earlier
-            )
+            records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe, machines, earlier)
 
     await in_turn(crew, range(len(standings)), one)
     return [records[index] for index in sorted(records)]
@@ -117,7 +116,7 @@ def _count_beside(kept: TrialFolder, vain: object) -> None:
     spent_usd = vain.total_cost_usd if isinstance(vain, Metrics) else None
     if spent_usd:
         record = kept.metrics()
-        elsewhere_usd = known_sum(record.spent_elsewhere_usd, spent_usd)
+        elsewhere_usd = known_sum([record.spent_elsewhere_usd, spent_usd])
         write_record(kept.metrics_file, record.model_copy(update={"spent_elsewhere_usd": elsewhere_usd}))
 
 

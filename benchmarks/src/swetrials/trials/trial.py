@@ -11,13 +11,14 @@ from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
 from swetrials.providers.base import ProviderError
+from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_atomically, write_record
 from swetrials.trials.again import next_order
 from swetrials.trials.crew import Crew, Order
-from swetrials.trials.earlier import Earlier, known_sum
+from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.plan import Trial
@@ -135,14 +136,12 @@ def _progress(
 ) -> Progress:
     """Return how a trial is getting on: what the attempt under way has come to, and all of those before it."""
     before = ledger.records
-    counts = [*(attempt.usage.headline.usage.total for attempt in before), tokens]
-    known = [count for count in counts if count is not None]
     return Progress(
         ledger.trial,
         state,
         turns + sum(attempt.num_turns or 0 for attempt in before),
-        sum(known) if known else None,
-        known_sum(*(attempt.cost.amount_usd for attempt in before), cost_usd),
+        known_sum([*(attempt.usage.headline.usage.total for attempt in before), tokens]),
+        known_sum([*(attempt.cost.amount_usd for attempt in before), cost_usd]),
     )
 
 

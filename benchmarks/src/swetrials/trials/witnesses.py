@@ -48,7 +48,9 @@ def _headline(
     reported: UsageReport, metered: UsageReport | None, served: UsageReport | None
 ) -> tuple[UsageReport, Source]:
     if metered is None or not metered.requests:
-        return _unmetered(reported, served)
+        headline, source = _unmetered(reported, served)
+        # Tokens without a call on the wire went past the meter: nothing tells that they are all.
+        return (_as_bound(headline) if metered is not None and headline.usage.total else headline), source
     if metered.completeness == "complete":
         return metered, "metered"
     if served is not None and served.usage.total and _covers(served.usage, metered.usage):

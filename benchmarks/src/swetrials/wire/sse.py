@@ -36,6 +36,7 @@ class Events:
         self._line = bytearray()
         self._data = bytearray()
         self._too_long = False
+        self.passed_over = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the data of the events that ``data`` completes; several data lines are joined by newlines."""
@@ -49,6 +50,14 @@ class Events:
         if len(self._line) > LONGEST_EVENT_BYTES:
             self._line.clear()
             self._too_long = True
+            self.passed_over = self.passed_over or not self._is_silent
+
+    def rest(self) -> Iterator[bytes]:
+        """Yield the data of the last event, where the stream ends without the empty line after it."""
+        last = bytes(self._line)
+        self._line.clear()
+        for line in (last, b""):
+            yield from self._take(line.removesuffix(b"\r"))
 
     def _take(self, line: bytes) -> Iterator[bytes]:
         if not line:
@@ -62,4 +71,5 @@ class Events:
             if self._data:
                 self._data += b"\n"
             self._data += line[5:].removeprefix(b" ")
-            self._too_long = self._too_long or len(self._data) > LONGEST_EVENT_BYTES
+            if len(self._data) > LONGEST_EVENT_BYTES:
+                self._too_long = self.passed_over = True

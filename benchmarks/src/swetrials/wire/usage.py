@@ -11,6 +11,8 @@ from swetrials.records.usage import Usage
 
 JsonObject = Mapping[str, object]
 
+_LONGEST_WORD = 100
+
 MOST_TOKENS = 1_000_000_000_000
 """More than any answer has: a greater number is no count."""
 
@@ -20,7 +22,8 @@ class Told:
     """What a response has told so far.
 
     ``usage`` is what had been reported by then, so a lower bound until ``final``: the response has come to the
-    end that its dialect gives it. ``doubts`` are the checks that its counts do not pass.
+    end that its dialect gives it. ``doubts`` are the checks that its counts do not pass, ``lost`` is what was told and
+    could not be read; either takes completeness away. ``broken_off``: an error ended the answer.
     """
 
     model: str | None = None
@@ -30,6 +33,16 @@ class Told:
     error: str = ""
     terms: PriceTerms | None = None
     doubts: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    broken_off: bool = False
+
+    def lose(self, *what: str) -> None:
+        """Take in what was told and could not be read."""
+        self.lost = tuple(dict.fromkeys((*self.lost, *what)))
+
+    def break_off(self, error: str) -> None:
+        """Take in that an error ended the answer: what it told before is the least."""
+        self.error, self.broken_off = error, True
 
 
 class Interpreter(Protocol):
@@ -77,6 +90,16 @@ def amount(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
         return None
     return float(value)
+
+
+def word(value: object) -> str | None:
+    """Return what names a term of the price, as a text; ``None`` where nothing is named.
+
+    A value of another shape is not the standard one: it is kept as it is written, or by the ``type`` it has.
+    """
+    if isinstance(value, str) or not value:
+        return text(value)
+    return text(mapping(value).get("type")) or orjson.dumps(value).decode()[:_LONGEST_WORD]
 
 
 def text(value: object) -> str | None:

@@ -5,13 +5,16 @@ of each ``message_delta`` are cumulative and replace them. The dialect has all b
 Source: the public API reference, and what Claude Code 2.1 reads.
 """
 
+from collections.abc import Mapping
+
 from swetrials.records.usage import Usage
 from swetrials.wire.usage import JsonObject, Told, error_message, mapping, text
-from swetrials.wire.usage_spellings import ANTHROPIC, Vocabulary
+from swetrials.wire.usage_spellings import ANTHROPIC, Vocabulary, counters
 from swetrials.wire.usage_terms import anthropic_terms, joined
 
 _INPUT = ("fresh_input", "cache_read", "cache_write", "cache_write_5m", "cache_write_1h")
 _OUTPUT = ("output", "reasoning")
+_LIFETIMES = {"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"}
 _VOCABULARY = Vocabulary(ANTHROPIC)
 
 
@@ -38,7 +41,7 @@ class AnthropicMessages:
                 self.told.final = True
                 self.finish()
             case "error":
-                self.told.error = error_message(event) or "an error event"
+                self.told.break_off(error_message(event) or "an error event")
 
     def whole(self, body: JsonObject) -> None:
         """Take in a message object."""
@@ -62,7 +65,9 @@ class AnthropicMessages:
         self.told.stop_reason = text(holder.get("stop_reason")) or self.told.stop_reason
 
     def _usage(self, reported: JsonObject) -> None:
-        """Take in a report: what it tells replaces what was told before.
+        """Take in a report: what it tells replaces what was told before, unless it is less.
+
+        The counts are cumulative, so one that falls is in doubt, and the greater stands.
 
         One that is all zero tells nothing: some gateways fill ``message_delta`` so, and no prompt is empty. The same
         holds for the prompt's counts alone.
@@ -70,10 +75,22 @@ class AnthropicMessages:
         if not reported:
             return
         self.told.terms = joined(self.told.terms, anthropic_terms(reported))
-        counts, _ = _VOCABULARY.counts(reported)
+        counts, doubts = _VOCABULARY.counts(reported)
+        lifetimes = {name for name, _ in counters(reported.get("cache_creation"))} - _LIFETIMES
+        doubts += [f"cache_creation.{name} is not known" for name in sorted(lifetimes)]
+        self.told.lose(*doubts)
         if not any(counts.values()):
             return
         tells_input = any(counts.get(name) for name in _INPUT)
+        if tells_input and _prompt(self._counts | {name: counts[name] for name in _INPUT if name in counts}) < _prompt(
+            self._counts
+        ):
+            self.told.lose("a later report has a shorter prompt")
+            tells_input = False
+        if self._placeholder is None and counts.get("output", 0) < self._counts.get("output", 0):
+            if counts.get("output"):
+                self.told.lose("a later report has a shorter output")
+            counts.pop("output", None)
         for name in (*_INPUT, *_OUTPUT) if tells_input else _OUTPUT:
             if name in counts:
                 self._counts[name] = counts[name]
@@ -94,6 +111,11 @@ class AnthropicMessages:
             doubts.append("usage.iterations has calls that the totals leave out")
         self.told.usage = Usage(**counts)
         self.told.doubts = tuple(dict.fromkeys((*self.told.doubts, *doubts)))
+
+
+def _prompt(counts: Mapping[str, int]) -> int:
+    parts = counts.get("cache_write_5m", 0) + counts.get("cache_write_1h", 0)
+    return counts.get("fresh_input", 0) + counts.get("cache_read", 0) + counts.get("cache_write", parts)
 
 
 def _has_more_calls(iterations: object) -> bool:

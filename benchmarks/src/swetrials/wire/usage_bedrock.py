@@ -40,11 +40,12 @@ class Converse:
 
     def __init__(self) -> None:
         self.told = Told()
+        self._counts: dict[str, int] = {}
 
     def event(self, event: JsonObject) -> None:
         """Take in one event, under its name."""
         if event.get("type") == "error":
-            self.told.error = error_message(event)
+            self.told.break_off(error_message(event) or "an error event")
         if stop := mapping(event.get("messageStop")):
             self.told.stop_reason = text(stop.get("stopReason"))
         if metadata := mapping(event.get("metadata")):
@@ -62,9 +63,15 @@ class Converse:
 
     def _usage(self, holder: JsonObject) -> None:
         self.told.terms = joined(self.told.terms, converse_terms(holder))
-        counts, _ = _VOCABULARY.counts(mapping(holder.get("usage")))
-        if not any(counts.values()):
+        told, unreadable = _VOCABULARY.counts(mapping(holder.get("usage")))
+        self.told.lose(*unreadable)
+        if not any(told.values()):
             return
+        for what, value in told.items():
+            if 0 < value < self._counts.get(what, 0):
+                self.told.lose(f"a later report has a smaller {what}")
+            self._counts[what] = max(value, self._counts.get(what, 0))
+        counts = dict(self._counts)
         doubts = []
         total = counts.pop("total", None)
         inside = counts.get("fresh_input", 0) + counts.get("output", 0)
@@ -77,11 +84,12 @@ class Converse:
         self.told.usage = Usage(**counts, **written)
         self.told.doubts = tuple(doubts)
 
-    @staticmethod
-    def _written(details: object) -> dict[str, int]:
+    def _written(self, details: object) -> dict[str, int]:
         written: dict[str, int] = {}
         for detail in details if isinstance(details, list) else []:
             lifetime, tokens = text(mapping(detail).get("ttl")), count(mapping(detail).get("inputTokens"))
-            if lifetime in _LIFETIMES and tokens is not None:
+            if lifetime not in _LIFETIMES or tokens is None:
+                self.told.lose("a part of cacheDetails cannot be read")
+            else:
                 written[f"cache_write_{lifetime}"] = written.get(f"cache_write_{lifetime}", 0) + tokens
         return written

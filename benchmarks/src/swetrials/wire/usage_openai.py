@@ -5,6 +5,7 @@ Chat Completions tells usage in a stream's last chunk, and only to a client that
 are 0 by declaration, unless a server tells them under a name of its own. The names are in ``usage_spellings``.
 """
 
+import re
 from collections.abc import Iterator
 
 from swetrials.records.usage import Usage
@@ -13,6 +14,8 @@ from swetrials.wire.usage_spellings import OPENAI_CHAT, OPENAI_RESPONSES, Vocabu
 from swetrials.wire.usage_terms import joined, openai_terms
 
 _LAST_EVENTS = {"response.completed", "response.incomplete", "response.failed"}
+_UNDER_WAY = {"queued", "in_progress"}
+_TOOL_RAN = re.compile(r"response\.(\w+_call)\.completed")
 _CHAT, _RESPONSES = Vocabulary(OPENAI_CHAT), Vocabulary(OPENAI_RESPONSES)
 
 
@@ -28,7 +31,7 @@ class OpenAIChat:
     def event(self, event: JsonObject) -> None:
         """Take in one chunk."""
         if event.get("error"):
-            self.told.error = error_message(event) or "an error event"
+            self.told.break_off(error_message(event) or "an error event")
         self.told.model = text(event.get("model")) or self.told.model
         choices = event.get("choices")
         usages = [event.get("usage"), mapping(event.get("x_groq")).get("usage")]
@@ -67,12 +70,15 @@ class OpenAIResponses:
     def __init__(self) -> None:
         self.told = Told()
         self._counted = _Counted(_RESPONSES, "input_tokens", "output_tokens")
+        self._ran: list[JsonObject] = []
 
     def event(self, event: JsonObject) -> None:
         """Take in one event."""
         kind = text(event.get("type"))
         if kind == "error":
-            self.told.error = error_message(event) or "an error event"
+            self.told.break_off(error_message(event) or "an error event")
+        elif ran := _TOOL_RAN.fullmatch(kind or ""):
+            self._ran.append({"type": ran[1]})
         elif response := mapping(event.get("response")):
             self.told.model = text(response.get("model")) or self.told.model
             if kind in _LAST_EVENTS:
@@ -83,10 +89,12 @@ class OpenAIResponses:
         status = text(body.get("status"))
         self.told.model = text(body.get("model")) or self.told.model
         self.told.stop_reason = text(mapping(body.get("incomplete_details")).get("reason")) or status
-        self.told.final = status is not None
+        self.told.final = status is not None and status not in _UNDER_WAY
         self.told.error = error_message(body)
         reported = mapping(body.get("usage"))
-        self.told.terms = joined(self.told.terms, openai_terms(body, reported))
+        self.told.terms = joined(
+            self.told.terms, openai_terms({**body, "output": body.get("output") or self._ran}, reported)
+        )
         if reported:
             self._counted.add(reported, self.told)
 
@@ -105,11 +113,14 @@ class _Counted:
     def add(self, reported: JsonObject, told: Told) -> None:
         """Take in a usage object. One that is all zero tells nothing, for no prompt is empty."""
         counts, disagreements = self._vocabulary.counts(reported)
+        self._disagreements |= dict.fromkeys(disagreements)
         if not any(counts.values()):
+            told.lose(*disagreements)
             return
         for what, value in counts.items():
+            if 0 < value < self._counts.get(what, 0):
+                self._disagreements[f"a later report has a smaller {what}"] = None
             self._counts[what] = max(value, self._counts.get(what, 0))
-        self._disagreements |= dict.fromkeys(disagreements)
         doubts: list[str] = list(self._disagreements)
         told.usage = Usage(**dict(self._output(doubts)), **dict(self._input(doubts)))
         told.doubts = tuple(doubts)

@@ -8,9 +8,11 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
+import orjson
+
 from swetrials.wire import eventstream, sse
 from swetrials.wire.route import Dialect
-from swetrials.wire.usage import Interpreter, JsonObject, Told, error_message, parse
+from swetrials.wire.usage import Interpreter, JsonObject, Told, error_message, mapping, parse
 from swetrials.wire.usage_anthropic import AnthropicMessages
 from swetrials.wire.usage_bedrock import Converse, event_of
 from swetrials.wire.usage_openai import OpenAIChat, OpenAIResponses
@@ -24,6 +26,7 @@ _ENDINGS: dict[str, Dialect] = {
     "/responses": "openai-responses",
 }
 _BEDROCK_CALL = re.compile(r"/model/(.+)/(?:invoke|invoke-with-response-stream|converse|converse-stream)")
+_TELLS_USAGE = re.compile(rb'"usage(?:Metadata)?"\s*:\s*\{[^}]*:\s*[1-9]')
 _INTERPRETERS: dict[Dialect, Callable[[], Interpreter]] = {
     "anthropic": AnthropicMessages,
     "bedrock": AnthropicMessages,
@@ -52,7 +55,7 @@ def dialect_of(method: str, path: str) -> Dialect | None:
         return None
     if bedrock_model(path) is not None:
         return "bedrock"
-    return next((dialect for ending, dialect in _ENDINGS.items() if path.endswith(ending)), None)
+    return next((dialect for ending, dialect in _ENDINGS.items() if path.rstrip("/").endswith(ending)), None)
 
 
 def bedrock_model(path: str) -> str | None:
@@ -99,15 +102,28 @@ class SseReader:
     def feed(self, data: bytes) -> None:
         """Take in the next bytes of the stream."""
         for event in self._events.feed(data):
-            if event == b"[DONE]":
-                self.told.final = True
-            else:
-                self._interpreter.event(parse(event))
+            self._take(event)
 
     def finish(self) -> None:
-        """Take in that the body came to its end. Some servers leave the last event out after the stop reason."""
+        """Take in that the body came to its end.
+
+        Some servers leave out the last event after the stop reason, or the empty line after the last event.
+        """
+        for event in self._events.rest():
+            self._take(event)
+        if self._events.passed_over:
+            self.told.lose("an event of the stream is too long to be read")
         self.told.final = self.told.final or self.told.stop_reason is not None
         self._interpreter.finish()
+
+    def _take(self, event: bytes) -> None:
+        if event.strip() == b"[DONE]":
+            self.told.final = True
+            return
+        try:
+            self._interpreter.event(mapping(orjson.loads(event)))
+        except orjson.JSONDecodeError:
+            self.told.lose("an event of the stream cannot be read")
 
 
 class FrameReader:
@@ -133,6 +149,7 @@ class FrameReader:
         except eventstream.BadFrame as error:
             self._lost = True
             self.told.error = str(error)
+            self.told.lose("a frame of the stream cannot be read")
 
     def finish(self) -> None:
         """Take in that the body came to its end."""
@@ -176,6 +193,25 @@ class ErrorReader:
         """Take in that the body came to its end."""
         self.told.error = error_message(self._body.json())
         self.told.final = True
+
+
+class UnknownReader:
+    """The answer to a call that the meter does not know: where it tells usage, it is billed, and nobody counts it."""
+
+    def __init__(self, path: str) -> None:
+        self.told = Told()
+        self._path = path
+        self._body = BoundedBody()
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the body."""
+        self._body.add(data)
+
+    def finish(self) -> None:
+        """Take in that the body came to its end."""
+        self.told.final = True
+        if _TELLS_USAGE.search(self._body.whole()):
+            self.told.lose(f"{self._path} tells usage, and the meter does not know this kind of call")
 
 
 class BoundedBody:

@@ -99,13 +99,20 @@ class Vocabulary:
         self._paths = {what: [tuple(each.path.split(".")) for each in names] for what, names in spellings.items()}
 
     def counts(self, usage: JsonObject) -> tuple[dict[str, int], list[str]]:
-        """Return what is counted, and what several names of one count disagree about; then the greatest stands."""
+        """Return what is counted, and what is in doubt.
+
+        Where several names of one count disagree, the greatest stands. A value under a known name that is no count
+        (a text, a fraction, a negative number) is unknown, and says that there was something to know.
+        """
         told: dict[str, int] = {}
         doubts: list[str] = []
         for what, paths in self._paths.items():
             for path in paths:
-                value = _at(usage, path)
+                found = _at(usage, path)
+                value = count(found)
                 if value is None:
+                    if found is not None:
+                        doubts.append(f"{'.'.join(path)} is no count")
                     continue
                 if told.setdefault(what, value) != value:
                     doubts.append(f"{'.'.join(path)} is told otherwise under another name")
@@ -113,12 +120,14 @@ class Vocabulary:
         return told, doubts
 
 
-def _at(usage: JsonObject, path: tuple[str, ...]) -> int | None:
-    holder: JsonObject = usage
-    for key in path[:-1]:
-        if not (holder := mapping(holder.get(key))):
-            return None
-    return count(holder.get(path[-1]))
+def _at(usage: JsonObject, path: tuple[str, ...]) -> object:
+    """Return what stands at a path, or in its way; ``None`` where nothing does."""
+    found: object = usage
+    for key in path:
+        if not isinstance(found, dict):
+            return found or None
+        found = found.get(key)
+    return found
 
 
 def counters(value: object, prefix: str = "") -> Iterator[tuple[str, int]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from swetrials.workspace.environment import search_path
+from swetrials.workspace.sandbox_start import give
 
 _PROOF_SECONDS = 20.0
 _NOBODY = 65534
@@ -167,6 +168,16 @@ def confined(
         *(_giving_root_up(bwrap.setpriv) if bwrap.setpriv else ()),
         *argv,
     )
+
+
+def hand_over(folder: Path, bwrap: Bubblewrap) -> None:
+    """Give a folder that is closed to others to whom a confined command runs as, who may then read it.
+
+    Writable folders are given by :func:`confined` itself. It comes before a look at the folder's state, which a new
+    owner changes.
+    """
+    if bwrap.setpriv:
+        give(str(folder), _NOBODY)
 
 
 def _namespaces(bwrap: Bubblewrap) -> Iterator[str]:

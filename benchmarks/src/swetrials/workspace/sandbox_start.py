@@ -1,7 +1,7 @@
 """What a sandbox needs done just before it starts: ``sandbox_start.py UID [FOLDER...] -- WORDS``.
 
-A program of its own, which imports nothing of this project. It runs in the process that becomes the sandbox, outside
-of it still:
+A program of its own, which imports nothing of this project. As such it runs in the process that becomes the sandbox,
+outside of it still:
 
 - It leaves the session keyring that it inherits, in which the invoker's keys may lie, for a new and empty one
   (``keyctl(2)``, ``KEYCTL_JOIN_SESSION_KEYRING``). Where the kernel has no keyrings, or a container forbids the
@@ -28,7 +28,7 @@ def main(words: Sequence[str]) -> None:
     _leave_keyring()
     if user != "-":
         for folder in folders:
-            _give(folder, int(user))
+            give(folder, int(user))
     os.execv(command[0], [*command])
 
 
@@ -38,7 +38,8 @@ def _leave_keyring() -> None:
         ctypes.CDLL(None).syscall(number, _JOIN_SESSION_KEYRING, None)
 
 
-def _give(folder: str, user: int) -> None:
+def give(folder: str, user: int) -> None:
+    """Give a folder, and all that is in it, to a user; what is the user's is not touched."""
     for path in _below(folder):
         if os.lstat(path).st_uid != user:
             os.chown(path, user, user, follow_symlinks=False)

@@ -20,7 +20,8 @@ def requests_block(records: Sequence[RequestRecord], ended_seconds: float | None
 
     Usage is added up over every call of a model, for probes are billed like turns. It is complete when each call
     failed with an error status, never left, or was answered to its end with every bucket told and no check failed.
-    A call that left and got no answer is unknown, and not 0.
+    A call that left and got no answer is unknown, and not 0. So is one of a kind that the meter does not know and of
+    which the answer tells usage.
 
     Args:
         records: of one attempt.
@@ -28,6 +29,7 @@ def requests_block(records: Sequence[RequestRecord], ended_seconds: float | None
     """
     passed = [record for record in records if not record.refused]
     calls = [record for record in passed if record.dialect is not None]
+    billed = [record for record in passed if record.dialect is not None or record.usage_doubts]
     answered = [record for record in calls if record.status is not None and record.status < _BAD_REQUEST]
     turns = [record for record in answered if record.complete and not record.probe]
     first_bytes = [
@@ -44,9 +46,9 @@ def requests_block(records: Sequence[RequestRecord], ended_seconds: float | None
         api_seconds=_seconds_covered(_intervals(passed)) if passed else None,
         waiting_seconds=_waiting_seconds(calls, passed, ended_seconds) if calls else None,
         first_token_seconds_median=median(first_bytes) if first_bytes else None,
-        usage=_usage(calls),
-        usage_doubts=dict(Counter(doubt for record in calls for doubt in record.usage_doubts)),
-        parts=_parts(calls),
+        usage=_usage(billed),
+        usage_doubts=dict(Counter(doubt for record in billed for doubt in record.usage_doubts)),
+        parts=_parts(billed),
     )
 
 

@@ -10,6 +10,9 @@ Raises:
     zlib.error: they are not what the header says.
 """
 
+_GZIP_MEMBER = b"\x1f"
+# A gzip body can be of several members, one after the other (RFC 1952, section 2.2).
+
 _PIECE_BYTES = 1024 * 1024
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 
@@ -30,6 +33,11 @@ class _Inflater:
         self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._inflate.eof and data.startswith(_GZIP_MEMBER):
+            self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
         while data and not self._inflate.eof:
             yield self._inflate.decompress(data, _PIECE_BYTES)
             data = self._inflate.unconsumed_tail
+            if self._inflate.eof and self._inflate.unused_data.startswith(_GZIP_MEMBER):
+                data = self._inflate.unused_data
+                self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)

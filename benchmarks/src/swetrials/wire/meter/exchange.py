@@ -15,7 +15,7 @@ from swetrials.wire.meter.heads import retry_after_seconds
 from swetrials.wire.meter.messages import Headers, find
 from swetrials.wire.route import Dialect
 from swetrials.wire.usage import Told, text
-from swetrials.wire.usage_readers import BoundedBody, ErrorReader, UsageReader, bedrock_model, reader_for
+from swetrials.wire.usage_readers import BoundedBody, ErrorReader, UnknownReader, UsageReader, bedrock_model, reader_for
 
 LONGEST_ERROR = 500
 
@@ -103,6 +103,8 @@ class Exchange:
             self._reader = reader_for(self._dialect, self._path, content_type)
             if self._reader is None:
                 self.error = f"the answer to a call of a model is {content_type or 'of no stated type'}"
+        elif self._method == "POST":
+            self._reader = UnknownReader(self._path)
 
     def see_response(self, data: bytes) -> None:
         """Take in a piece of the response's body, as it came."""
@@ -120,6 +122,8 @@ class Exchange:
                     self._bodies.response(piece)
         except zlib.error as error:
             self._decode = None
+            if self._reader is not None:
+                self._reader.told.lose("the end of the answer cannot be read")
             self.error = f"the response's content encoding cannot be taken off: {error}"
 
     def response_ended(self) -> None:
@@ -158,8 +162,8 @@ class Exchange:
             stop_reason=told.stop_reason,
             usage=told.usage,
             price_terms=told.terms,
-            usage_doubts=told.doubts,
-            complete=told.final if answers else self._came_to_its_end,
+            usage_doubts=tuple(dict.fromkeys((*told.lost, *told.doubts))),
+            complete=(told.final and not told.broken_off) if answers else self._came_to_its_end,
             probe=self._asked.max_tokens == 1,
             retry=self._retry,
             request_bytes=self._request_bytes if self._sent_on else 0,
