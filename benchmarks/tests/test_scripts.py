@@ -157,3 +157,35 @@ def test_the_whole_flow_opens_from_any_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "swetrials e2e" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+HARMFUL = 'a "b" $(touch harmed); touch harmed #'
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        ([], []),
+        (["rehearsal"], ["--provider=rehearsal"]),
+        (["bedrock", "opus-5[1m]"], ["--provider=bedrock", "--model=opus-5[1m]"]),
+        (
+            ["vllm", "m", "my tasks.yaml", "--yes", "--tasks", "a"],
+            ["--provider=vllm", "--model=m", "--dataset=my tasks.yaml", "--yes", "--tasks", "a"],
+        ),
+        (["vllm", "--model", "m", "x.yaml"], ["--provider=vllm", "--model", "m", "x.yaml"]),
+        (["--provider", "vllm", "--yes"], ["--provider", "vllm", "--yes"]),
+        (["vllm", "m", "d.yaml", "more"], ["--provider=vllm", "--model=m", "--dataset=d.yaml", "more"]),
+        (["vllm", HARMFUL], ["--provider=vllm", f"--model={HARMFUL}"]),
+    ],
+)
+def test_the_first_words_of_the_whole_flow_may_be_given_by_position(
+    bare: Path, given: list[str], passed: list[str]
+) -> None:
+    shutil.copy(ROOT / "scripts" / "run-e2e-benchmark.sh", bare / "project" / "scripts")
+    write_program(bare / "programs" / "uv", 'printf "%s\\n" "$@"')
+    environment = {"PATH": str(bare / "programs"), "HOME": str(bare / "home")}
+    done = run([bare / "project" / "scripts" / "run-e2e-benchmark.sh", *given], bare, environment)
+    words = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert words[words.index("swetrials") :] == ["swetrials", "e2e", *passed]
+    assert not (bare / "harmed").exists()

@@ -96,6 +96,22 @@ def test_each_floor_of_a_sweep_comes_to_what_a_calculation_by_hand_says(tree: Pa
         assert_same_totals(run.totals, hand.totals(hand.route(needs, BASELINE, holdout=holdout), BASELINE))
 
 
+@pytest.mark.parametrize("holdout", [True, False])
+def test_a_sweep_beside_judged_inputs_takes_their_tiers_and_its_own_floors(tree: Path, holdout: bool) -> None:
+    hand, judged, floors = ByHand(PUBLISHED_RUNS), judged_needs(JUDGED), (55.0, 70.0, 80.0)
+    assert {task: tier for task, (_, tier) in judged.items()} != dict(hand.tiers)
+
+    runs = evaluated(
+        EvaluationRequest(tree, floors=floors, judged_inputs=JUDGED, holdout=holdout, no_allow_list=True)
+    ).runs
+
+    assert [run.floor for run in runs] == list(floors)
+    for run, floor in zip(runs, floors, strict=True):
+        needs = {task: (floor, tier) for task, (_, tier) in judged.items()}
+        assert_same_rows(run, hand, needs, holdout=holdout)
+        assert_same_totals(run.totals, hand.totals(hand.route(needs, BASELINE, holdout=holdout), BASELINE))
+
+
 def test_models_are_counted_and_the_curve_goes_through_the_sweep(tree: Path) -> None:
     hand = ByHand(PUBLISHED_RUNS)
     evaluation = evaluated(EvaluationRequest(tree, floors=(70.0,), holdout=True, no_allow_list=True))

@@ -143,6 +143,23 @@ def test_the_answer_is_printed_where_no_file_is_asked_for(workplace: Path) -> No
     assert sorted(workplace.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("flags", "floors"), [(["--floor-sweep", "55,70"], [55, 70]), (["--floor", "60"], [60]), ([], [None])]
+)
+def test_floors_may_be_asked_for_beside_judged_inputs(
+    workplace: Path, tmp_path: Path, flags: list[str], floors: list[int | None]
+) -> None:
+    words = ["--data", "published-results", "--holdout", "--judged-inputs", "../docs/metrics/judged-inputs.csv"]
+    file = tmp_path / "evaluation.json"
+    done = run(workplace, SCRIPT, *words, *flags, "--no-allow-list", "--out-json", file)
+    assert done.returncode == 0, done.stderr
+    evaluation = read_record(file, RouterEvaluation)
+    assert [made.floor for made in evaluation.runs] == floors
+    tiers = {row.task: row.tier for row in evaluation.runs[0].rows}
+    judged = csv.DictReader((workplace.parent / "docs" / "metrics" / "judged-inputs.csv").open(encoding="utf-8"))
+    assert tiers == {line["task"]: line["tier"] for line in judged}
+
+
 def test_a_trial_that_cannot_be_read_is_named_and_the_rest_evaluated(workplace: Path, tmp_path: Path) -> None:
     tree = shutil.copytree(workplace / "published-results", tmp_path / "torn-results")
     next(tree.rglob("metrics.json")).write_text("{")

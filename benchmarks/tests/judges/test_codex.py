@@ -248,7 +248,7 @@ def test_a_reply_malformed_twice_leaves_the_trial_unscored(tmp_path: Path, bench
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (FaultKind.HANG_BEFORE_HEADERS, "gave no answer within 3 s"),
+        (FaultKind.HANG_BEFORE_HEADERS, "gave no answer within 3 s (--judge-timeout-seconds)"),
         (FaultKind.STATUS_401, "auth_failed"),
     ],
 )
@@ -279,10 +279,10 @@ def test_a_commit_that_is_not_there_leaves_the_trial_unscored(tmp_path: Path, be
     assert "1" * 40 in evaluation.reason
 
 
-def proved(bench: Bench, played: Scenario) -> Check:
+def proved(bench: Bench, played: Scenario, limit_seconds: float = 60) -> Check:
     async def run() -> Check:
         async with rehearse(played) as server:
-            return await judge(server.base_url).prove(bench)
+            return await judge(server.base_url, limit_seconds=limit_seconds).prove(bench)
 
     return anyio.run(run)
 
@@ -300,3 +300,13 @@ def test_a_route_that_refuses_the_key_is_not_proved(bench: Bench) -> None:
     assert check.status == "failed"
     assert "auth_failed" in check.detail
     assert "check the key" in check.mend
+
+
+@pytest.mark.slow
+def test_a_route_that_says_nothing_is_not_waited_for_longer_than_a_judging(bench: Bench) -> None:
+    played = scenario(("single word: ready", [{"say": "ready"}]), fault=FaultKind.HANG_BEFORE_HEADERS)
+    check = proved(bench, played, limit_seconds=3)
+    assert (check.status, check.detail) == (
+        "failed",
+        "the judge gave no answer within 3 s (--judge-timeout-seconds)",
+    )

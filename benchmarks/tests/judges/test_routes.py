@@ -49,8 +49,11 @@ def test_an_unreadable_configuration_is_left_to_codex_to_complain_about(tmp_path
 
 
 def test_the_bedrock_route_keeps_aws_credentials_reachable_from_a_private_home() -> None:
-    route = BedrockRoute("us-east-2", {"HOME": "/people/me", "AWS_PROFILE": "p", "AWS_REGION": "eu-west-1", "KEY": "x"})
+    proxy = {"HTTPS_PROXY": "http://user:pass@proxy.example"}
+    aws = {"AWS_PROFILE": "p", "AWS_REGION": "eu-west-1"}
+    route = BedrockRoute("us-east-2", {"HOME": "/people/me", **aws, "KEY": "x", **proxy})
     assert route.environment() == {
+        **proxy,
         "AWS_PROFILE": "p",
         "AWS_REGION": "us-east-2",
         "AWS_CONFIG_FILE": "/people/me/.aws/config",

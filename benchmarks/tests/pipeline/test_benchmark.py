@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import orjson
 import pytest
 
 from pipeline.benches import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
-from providers.server import Server, models, plain
+from providers.server import Answer, Server, json_answer, models, plain
 from swetrials.pipeline.benchmark import PreflightError, RunOptions, run_plan
 from swetrials.pipeline.preflight import probe
 from swetrials.pipeline.workbench import UsageError, Workbench
@@ -140,6 +141,50 @@ def test_a_route_is_proved_by_an_answer_that_calls_a_tool(yard: Yard) -> None:
     run(bench_of(yard, script), RunOptions(), watcher)
     [found] = [check for check in watcher.checks if check.name == "probe"]
     assert found.status == "ok", found.detail
+
+
+CALLING = 'curl -s "$ROUTE/v1/messages" -d "{}" > answer.json\n'
+
+
+def says(model: str, **usage: int) -> Answer:
+    """Answer a call as a model of this name, and tell everybody else that some-model is served."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        whole = {"type": "message", "model": model, "stop_reason": "end_turn", "content": [], "usage": usage}
+        (json_answer(whole) if handler.command == "POST" else models("some-model"))(handler)
+
+    return answer
+
+
+def probed(bench: Workbench) -> Check:
+    async def go() -> Check:
+        async with bench.provider.open(bench.config) as hosting:
+            return await probe(bench, bench.crew(hosting, keep_checkouts=False))
+
+    return anyio.run(go)
+
+
+@pytest.mark.parametrize("served", ["some-model", "another-model"])
+def test_the_probe_tells_which_model_answered(yard: Yard, server: Server, served: str) -> None:
+    server.answer = says(served, input_tokens=30, output_tokens=4)
+    check = probed(bench_of(yard, CALLING + SAID, meter=True))
+    if served == "some-model":
+        assert (check.status, check.detail[:19]) == ("ok", "some-model answered")
+    else:
+        told = "some-model was asked for, and the answers are from another-model"
+        assert (check.status, check.detail) == ("warning", told)
+        assert "--model" in check.mend
+
+
+def test_what_a_failed_probe_has_cost_is_what_the_meter_saw(yard: Yard, server: Server) -> None:
+    failing = f'{CALLING}cat "$RECORDED/err429.jsonl"'
+    zeros = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    server.answer = says("some-model", input_tokens=30_000, output_tokens=4, **zeros)
+    check = probed(bench_of(yard, failing, meter=True))
+    assert check.status == "failed"
+    assert check.detail.endswith("; the probe was billed: 30,004 tokens")
+    server.answer = says("some-model", input_tokens=30_000)
+    assert probed(bench_of(yard, failing, meter=True)).detail.endswith("billed: at least 30,000 tokens")
 
 
 def test_a_pre_flight_that_made_a_billed_call_does_not_say_that_nothing_was_spent(yard: Yard) -> None:

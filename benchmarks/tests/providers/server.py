@@ -9,7 +9,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Server:
-    """A server on loopback that answers every GET in one way and remembers what it was asked."""
+    """A server on loopback that answers every request in one way and remembers what it was asked."""
 
     def __init__(self) -> None:
         self.answer: Answer = json_answer({"data": []})
@@ -20,6 +20,10 @@ class Server:
             def do_GET(self) -> None:
                 outer.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
                 outer.answer(self)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                self.do_GET()
 
             def log_message(self, format: str, *args: object) -> None:
                 return

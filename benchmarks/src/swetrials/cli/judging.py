@@ -28,7 +28,7 @@ def judge(request: JudgingRequest, path: Path | None, flags: Mapping[str, object
     words = run_async(
         lambda: judge_folders(request, choice, partial(show_check, console), lambda judged: show(judged_line(judged)))
     )
-    failed = sum(word.failed for word in words)
+    failed = len({word.folder for word in words if word.failed})
     show(figures.counted(len({word.folder for word in words}), "trial") + (f", {failed} failed" if failed else ""))
     return 1 if failed else 0
 

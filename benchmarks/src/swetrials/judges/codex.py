@@ -52,11 +52,13 @@ _SETTINGS = (
     "features.plugins=false",
     "features.hooks=false",
     "features.memories=false",
+    # The vendor's own measurements and news: Codex would tell another host of each judging.
+    "analytics.enabled=false",
+    "check_for_update_on_startup=false",
 )
 
 _CHECK = "judge"
 _NOT_INSTALLED = "codex is not installed: no rubric scores"
-_PROOF_SECONDS = 120.0
 _PROOF_PROMPT = "Reply with the single word: ready\n"
 
 
@@ -128,7 +130,8 @@ class CodexJudge:
             session = _Session(self.settings, space, installed.binary)
             try:
                 with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:
-                    answer = await session.ask(_PROOF_PROMPT, limit_seconds=_PROOF_SECONDS, schema=None, stream=stream)
+                    limit = self.settings.timeout_seconds
+                    answer = await session.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
             except LaunchError as error:
                 return Check(_CHECK, "failed", str(error), "make setup installs Codex")
             if answer.failure:
@@ -243,7 +246,7 @@ def _failure(tally: Tally, ended: Ended, errors: Path) -> str:
         outcome = tally.end.outcome
         return "" if outcome.kind is OutcomeKind.COMPLETED else f"the judge failed: {outcome.kind}: {outcome.detail}"
     if ended.cause == "wall_limit":
-        return f"the judge gave no answer within {ended.wall_seconds:.0f} s (--timeout-seconds)"
+        return f"the judge gave no answer within {ended.wall_seconds:.0f} s (--judge-timeout-seconds)"
     said = errors.read_text(encoding="utf-8", errors="replace").strip()[-300:] if errors.exists() else ""
     return f"the judge ended with exit code {ended.exit_code} and without an answer: {said or 'nothing on stderr'}"
 

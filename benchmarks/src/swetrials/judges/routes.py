@@ -78,7 +78,12 @@ class PersonalRoute:
 
 @dataclass(frozen=True)
 class BedrockRoute:
-    """Codex's own Bedrock provider, with the AWS credentials of the invoker's environment."""
+    """Codex's own Bedrock provider, with the AWS credentials and the proxies of the invoker's environment.
+
+    Codex 0.171 asks ``https://bedrock-mantle.<region>.api.aws/openai/v1/responses`` and signs for ``bedrock-mantle``.
+    It takes no other address for it, but goes by ``HTTPS_PROXY`` and trusts ``SSL_CERT_FILE``. A provider of our own
+    in place of this one would cost what Codex knows of Bedrock's models: their tools, instructions and windows.
+    """
 
     region: str
     invoker: Mapping[str, str] = field(repr=False)
@@ -94,14 +99,18 @@ class BedrockRoute:
         return bedrock_config(self.region)
 
     def environment(self) -> Mapping[str, str]:
-        """Return the AWS variables, with the files of ``~/.aws`` named since the private home hides them."""
-        aws = {name: value for name, value in self.invoker.items() if name.startswith(_AWS_PREFIX)}
+        """Return the AWS variables and proxies; the files of ``~/.aws`` are named, for the private home hides them."""
+        own = {
+            name: value
+            for name, value in self.invoker.items()
+            if name.startswith(_AWS_PREFIX) or name.upper() in _PROXIES
+        }
         folder = Path(self.invoker.get("HOME", "~")) / ".aws"
         files = {
             "AWS_CONFIG_FILE": str(folder / "config"),
             "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials"),
         }
-        return files | aws | {"AWS_REGION": self.region}
+        return files | own | {"AWS_REGION": self.region}
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,15 @@ from swetrials.providers.base import Check, Hosting
 from swetrials.records.dataset import Task
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.requests import RequestsBlock
+from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
 from swetrials.store.project import Project
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
 from swetrials.trials.sandboxing import mend_for
 from swetrials.trials.standing import Standing
+from swetrials.trials.witnesses import other_models
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
 from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group
@@ -180,7 +183,11 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {bench.agent.name}")
         said = crew.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
+    seen = way.meter.block() if way.meter is not None else RequestsBlock()
     if _answered(bench, tally):
+        if others := other_models(bench.config.model, seen.models_served):
+            mend = "mend --model or --endpoint, unless it is another name of the same"
+            return Check("probe", "warning", others[0].message, mend)
         answered = f"{bench.config.model} answered in {ended.wall_seconds:.1f} s"
         if way.unmetered:
             return Check("probe", "warning", f"{answered}, past the meter: {way.unmetered}", "mend it, or --no-meter")
@@ -190,9 +197,14 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
         detail = f"exit code {ended.exit_code} without an answer{': ' if said else ''}{said}"
     if tally.end is None and (retry := tally.pending_retry):
         detail = f"still being refused after {_PROBE_SECONDS:.0f} s: {retry.reason} (status {retry.status})"
-    spent = tally.usage.usage.total
-    billed = f"; the probe was billed: {spent:,} tokens" if spent and bench.provider.priced == "tokens" else ""
+    billed = _billed(seen.usage if seen.turns else tally.usage) if bench.provider.priced == "tokens" else ""
     return Check("probe", "failed", f"{detail}{billed}", "mend the route, or --skip-probe to go on regardless")
+
+
+def _billed(usage: UsageReport) -> str:
+    """Say what a probe that proved nothing has cost, by the meter's word where it saw an answer."""
+    least = "" if usage.completeness == "complete" else "at least "
+    return f"; the probe was billed: {least}{usage.usage.total:,} tokens" if usage.usage.total else ""
 
 
 def _answered(bench: Workbench, tally: Tally) -> bool:

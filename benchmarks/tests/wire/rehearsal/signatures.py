@@ -33,7 +33,9 @@ def unsigned(request: Request, body: bytes) -> None:
         raise AccessDenied("credentials where none are wanted")
 
 
-def signed_by(secrets: Mapping[str, str], region: str, session_token: str | None = None) -> Guard:
+def signed_by(
+    secrets: Mapping[str, str], region: str, session_token: str | None = None, service: str = "bedrock"
+) -> Guard:
     """Return a guard that lets in who signs with one of the keys: access key id -> secret key."""
 
     def check(request: Request, body: bytes) -> None:
@@ -42,8 +44,8 @@ def signed_by(secrets: Mapping[str, str], region: str, session_token: str | None
             raise AccessDenied("Missing Authentication Token")
         if told["key"] not in secrets or request.headers.get("x-amz-security-token") != session_token:
             raise AccessDenied("The security token included in the request is invalid.")
-        if (told["region"], told["service"]) != (region, "bedrock"):
-            raise AccessDenied(f"Credential should be scoped to {region}/bedrock.")
+        if (told["region"], told["service"]) != (region, service):
+            raise AccessDenied(f"Credential should be scoped to {region}/{service}.")
         if told["signature"] != _signature(request, body, told, secrets[told["key"]]):
             raise AccessDenied("The request signature we calculated does not match the signature you provided.")
 

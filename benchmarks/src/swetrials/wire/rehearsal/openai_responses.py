@@ -1,7 +1,7 @@
 """OpenAI Responses: ``POST /v1/responses``, as its public API reference and Codex 0.171 have it."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -33,7 +33,7 @@ class OpenAIResponses:
         opening = [
             text for item in takewhile(lambda item: not _by_model(item), history) for text in texts(item.get("content"))
         ]
-        functions = [tool for tool in items(body.get("tools")) if tool.get("type") == "function"]
+        functions = [tool for tool in _offered(body, history) if tool.get("type") == "function"]
         instructions = texts(body.get("instructions"))
         parts = [tokens.part(tool) for tool in items(body.get("tools"))]
         parts += [tokens.part(text) for text in instructions]
@@ -63,6 +63,15 @@ class OpenAIResponses:
 
 Named = tuple[str, int, dict[str, object]]
 """An event's name, the output tokens it carries, and its data."""
+
+
+def _offered(body: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Give the tools of a request. To Bedrock, Codex names them in an item of the input, grouped in namespaces."""
+    waiting = items(body.get("tools"))
+    for item in history:
+        waiting += items(item.get("tools")) if item.get("type") == "additional_tools" else []
+    for tool in waiting:
+        yield from items(tool.get("tools")) if tool.get("type") == "namespace" else [tool]
 
 
 def _by_model(item: Mapping[str, Any]) -> bool:

@@ -88,6 +88,8 @@ class RehearsalServer:
             "/v1/messages": lambda _: AnthropicMessages(),
             "/v1/chat/completions": lambda _: OpenAIChat(),
             "/v1/responses": lambda _: OpenAIResponses(),
+            # Where Bedrock serves OpenAI's models: /openai/v1, at bedrock-mantle and bedrock-runtime alike.
+            "/openai/v1/responses": lambda _: OpenAIResponses(),
             "/model/{model:path}/invoke": lambda call: InvokeModel(_model(call), streaming=False),
             "/model/{model:path}/invoke-with-response-stream": lambda call: InvokeModel(_model(call), streaming=True),
             "/model/{model:path}/converse": lambda call: Converse(_model(call), streaming=False),
