@@ -67,7 +67,7 @@ def working(tmp_path: Path) -> Iterator[tuple[Workplace, Service]]:
 
 def test_who_stops_following_is_told_that_the_batch_goes_on(working: tuple[Workplace, Service]) -> None:
     place, service = working
-    words = [Path(sys.executable).with_name("swetrials"), "batch", "tail"]
+    words = [str(Path(sys.executable).with_name("swetrials")), "batch", "tail"]
     following = subprocess.Popen(
         words, env=place.environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

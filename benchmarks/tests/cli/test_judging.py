@@ -19,9 +19,9 @@ def yard(tmp_path: Path) -> Yard:
 
 def judged(yard: Yard, judges: str) -> tuple[int, str]:
     program = Path(sys.executable).with_name("swetrials")
-    words = ["judge", "--recursive", "--judge", judges, "--folder", yard.results, "--dataset", yard.file]
+    words = ["judge", "--recursive", "--judge", judges, "--folder", str(yard.results), "--dataset", str(yard.file)]
     done = subprocess.run(
-        [program, *words, "--clone-root", yard.root / "judging"],
+        [str(program), *words, "--clone-root", str(yard.root / "judging")],
         env=Workplace(yard.root).environ(), capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.stderr == ""

@@ -155,7 +155,7 @@ def test_floors_may_be_asked_for_beside_judged_inputs(
     assert done.returncode == 0, done.stderr
     evaluation = read_record(file, RouterEvaluation)
     assert [made.floor for made in evaluation.runs] == floors
-    tiers = {row.task: row.tier for row in evaluation.runs[0].rows}
+    tiers = {row.task: row.complexity for row in evaluation.runs[0].rows}
     judged = csv.DictReader((workplace.parent / "docs" / "metrics" / "judged-inputs.csv").open(encoding="utf-8"))
     assert tiers == {line["task"]: line["tier"] for line in judged}
 
