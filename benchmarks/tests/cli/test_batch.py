@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,8 @@ def working(tmp_path: Path) -> Iterator[tuple[Workplace, Service]]:
 
 def test_who_stops_following_is_told_that_the_batch_goes_on(working: tuple[Workplace, Service]) -> None:
     place, service = working
+    while not service.log.read_text():  # said before anybody follows: it is shown at once, not at the end
+        time.sleep(0.05)
     words = [str(Path(sys.executable).with_name("swetrials")), "batch", "tail"]
     following = subprocess.Popen(
         words, env=place.environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -133,7 +133,8 @@ def _script(n: int) -> dict[str, object]:
 def expected(n: int) -> OutcomeKind:
     """Return how the trials of a task must end."""
     fault = FAULTS.get(n % 10)
-    return OutcomeKind.IDLE if fault is not None and fault.times is None else OutcomeKind.COMPLETED
+    hangs = fault is not None and fault.times is None
+    return OutcomeKind.PROVIDER_ERROR if hangs else OutcomeKind.COMPLETED  # the agent waits: it is the model that hangs
 
 
 def table(place: Workplace, model: str) -> Rows:

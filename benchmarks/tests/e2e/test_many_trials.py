@@ -72,6 +72,6 @@ def check_outcomes(place: Workplace, size: Size) -> None:
     for record in records:
         assert record.outcome.kind is expected(int(record.task.removeprefix("task-"))), record.outcome.detail
         waited = record.time.waiting_seconds or 0
-        assert record.outcome.kind is OutcomeKind.IDLE or waited < (record.time.wall_seconds or 0)
+        assert record.outcome.kind is OutcomeKind.PROVIDER_ERROR or waited < (record.time.wall_seconds or 0)
         assert all(attempt.survivors == 0 for attempt in record.attempts)
     assert [path.name for path in place.work.iterdir()] == ["mirrors"]

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -48,14 +49,19 @@ def bwrap() -> Bubblewrap:
 @pytest.fixture
 def place(pytestconfig: pytest.Config) -> Iterator[Path]:
     """A folder where the sandbox would let a program read, if nothing else were said."""
-    for outside in (pytestconfig.rootpath / ".pytest_cache", Path.home(), Path("/srv"), Path("/opt")):
+    for outside in (pytestconfig.rootpath, Path.home(), Path("/srv"), Path("/opt")):
         private = any(outside.is_relative_to(covered) for covered in ("/tmp", "/var/tmp", "/dev"))
-        if not private and outside.is_dir() and os.access(outside, os.W_OK):
-            with tempfile.TemporaryDirectory(dir=outside) as folder:
+        if not private and _open_to_all(outside) and os.access(outside, os.W_OK):
+            with tempfile.TemporaryDirectory(prefix=".sandbox-", dir=outside) as folder:
                 Path(folder).chmod(0o755)
                 yield Path(folder)
             return
     pytest.skip("there is no folder to write to but those that the sandbox covers anyway")
+
+
+def _open_to_all(folder: Path) -> bool:
+    """Whether somebody who is not root any more has a way to it."""
+    return folder.is_dir() and all(step.stat().st_mode & stat.S_IXOTH for step in (folder, *folder.parents))
 
 
 class Box:

@@ -128,8 +128,7 @@ def tail(lines: int) -> int:
 
 def _follow(log: Path, service: Service | None, lines: int) -> None:
     with log.open(encoding="utf-8", errors="replace") as file:
-        for line in file.readlines()[-lines:]:
-            print(line, end="")
+        print("".join(file.readlines()[-lines:]), end="", flush=True)
         while True:
             alive = service is not None and process.running(service)
             for line in file:
