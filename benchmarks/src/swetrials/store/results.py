@@ -42,7 +42,7 @@ class TrialFolder:
     @property
     def file_to_read(self) -> Path:
         """Where the record is read: its own file, or what :func:`read_instead` was given."""
-        return _INSTEAD.get(self.path.absolute(), self.metrics_file)
+        return _INSTEAD.get(self.path.resolve(), self.metrics_file) if _INSTEAD else self.metrics_file
 
     @property
     def evaluation_file(self) -> Path:
@@ -167,7 +167,7 @@ def read_instead(folder: TrialFolder, record: Metrics) -> None:
     """Have this process read a record in place of a trial's own, which cannot be written."""
     file = Path(_folder_of_this_process().name) / f"{len(_INSTEAD)}.json"
     write_record(file, record)
-    _INSTEAD[folder.path.absolute()] = file
+    _INSTEAD[folder.path.resolve()] = file
 
 
 @cache
