@@ -184,16 +184,10 @@ def test_a_lost_machine_is_billed_by_what_the_meter_there_had_seen(yard: Yard) -
     server.answer = json_answer(
         {"id": "m", "type": "message", "role": "assistant", "model": MODEL, "content": [], "usage": usage}
     )
-    ask = f"{sys.executable} -c 'import urllib.request as r; r.urlopen(\"'$ROUTE'/v1/messages\", b\"{{}}\")'\n"
-    changes = {"model": MODEL, "endpoint": server.url, "meter": True}
+    ask = f"{sys.executable} -c 'import urllib.request as r; r.urlopen(\"'$ROUTE'/v1/messages\", b\"{{}}\").read()'\n"
+    script = f"test -e {yard.root}/tried || {{ touch {yard.root}/tried; {ask}{TALKS_ON} }}\n" + WHOLE
     try:
-        [record] = run(
-            yard,
-            yard.plan(
-                f"test -e {yard.root}/tried || {{ touch {yard.root}/tried; {ask}{TALKS_ON} }}\n" + WHOLE, **changes
-            ),
-            losses=1,
-        )
+        [record] = run(yard, yard.plan(script, model=MODEL, endpoint=server.url, meter=True), losses=1)
     finally:
         server.close()
     lost = record.attempts[0]
