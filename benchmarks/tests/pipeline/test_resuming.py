@@ -11,19 +11,24 @@ from filelock import FileLock
 
 from pipeline.benches import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
 from providers.server import Server, models
+from swetrials.analysis.summary import read_trials, summarize
 from swetrials.cli import answering, costs, reporting, results
 from swetrials.pipeline.benchmark import PreflightError, RunOptions
 from swetrials.pipeline.forecast import forecast
 from swetrials.pipeline.recovery import recover_idle
 from swetrials.pricing.book import PriceBook
-from swetrials.records.cost import Cost
-from swetrials.records.metrics import AttemptRecord, Metrics
+from swetrials.records.cost import Cost, CostStatus
+from swetrials.records.metrics import AttemptRecord, Metrics, TimeSplit
 from swetrials.records.outcome import Outcome
+from swetrials.records.published_run import Imported
 from swetrials.records.requests import RequestRecord
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
-from swetrials.store.files import sha256_of, write_record
+from swetrials.reports import summary_table
+from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.results import TRASH, TrialFolder
+from swetrials.trials.earlier import spent_usd
 from swetrials.trials.identity import given_sha256
+from swetrials.trials.trial import Observer, Progress
 from swetrials.workspace.repositories import Repositories
 from trials.stand_in import Yard
 from workspace.sources import commit_all, git
@@ -402,3 +407,109 @@ def test_money_of_attempts_is_counted_where_the_record_of_their_trial_cannot_be_
     folder.metrics_file.write_bytes(torn)
     run(bench_of(yard, dollars_per_hour=1.0), replace(RESUME, yes=True))
     assert folder.metrics().spent_elsewhere_usd == pytest.approx(spent_usd)
+    assert folder.metrics().spent_elsewhere_is_lower_bound
+
+
+def test_money_of_a_killed_attempt_is_counted_where_the_record_of_its_trial_cannot_be_read(yard: Yard) -> None:
+    run(bench_of(yard, dollars_per_hour=1.0), QUICK)  # for its lock
+    shutil.rmtree(folder_of(yard).path)
+    folder = killed(yard)
+    folder.metrics_file.write_text('{"task": "task-1", "spent_elsewhere_usd": 0.5, "attempts": [')
+    bench = bench_of(yard, dollars_per_hour=1.0, max_budget_usd=5.0)
+    watcher = Watcher()
+    run(bench, replace(RESUME, yes=True), watcher)
+    made = folder.metrics()
+    assert made.spent_elsewhere_usd == pytest.approx(0.5 + 2.5 / 3600)
+    assert made.spent_elsewhere_is_lower_bound
+    assert "$0.50 of it spent" in next(check.detail for check in watcher.checks if check.name == "budget")
+    [cut] = [read_record(file, AttemptRecord) for file in (yard.results / TRASH).rglob("attempt.json")]
+    assert (cut.ended_by, cut.usage.headline.usage.output) == ("killed", 71)
+
+
+def test_money_that_nobody_can_tell_is_said_to_have_been_spent(yard: Yard) -> None:
+    folder = earlier(yard, "task-1", b"")
+    run(bench_of(yard), replace(RESUME, yes=True))
+    made = folder.metrics()
+    assert (made.spent_elsewhere_usd, made.spent_elsewhere_is_lower_bound) == (None, True)
+    lines = dict(summary_table.totals(summarize(read_trials(folder.path.parent))))
+    assert lines["spent elsewhere"].startswith("something more, and nobody knows how much")
+
+
+@pytest.mark.parametrize("status", ["complete", "lower_bound"])
+def test_what_is_beside_a_trial_is_a_bound_where_it_was_one(yard: Yard, status: CostStatus) -> None:
+    cost = Cost(amount_usd=SPENT_USD, basis="metered", status=status)
+    one = attempt(1, SPENT_USD).model_copy(update={"cost": cost})
+    before = failed(yard, task_sha256="of before", prompt_sha256="of before", attempts=(one,), cost=cost)
+    folder = earlier(yard, "task-1", before)
+    for _ in range(2):  # and stays one in every session that follows
+        run(bench_of(yard, THROTTLED, dollars_per_hour=1.0), RESUME)
+        made = folder.metrics()
+        assert made.spent_elsewhere_usd == pytest.approx(SPENT_USD)
+        assert made.spent_elsewhere_is_lower_bound == (status == "lower_bound")
+
+
+def test_figures_of_somebody_else_are_no_money_of_ours(yard: Yard) -> None:
+    cost = Cost(amount_usd=9.0, basis="reported", status="complete")
+    imported = Imported(source="somebody", file="runs.csv", sha256="0", line=2)
+    record = finished(yard, "task-1", imported=imported, total_cost_usd=9.0, cost=cost)
+    folder = earlier(yard, "task-1", record)
+    assert spent_usd(folder, record) == 0.0
+    run(bench_of(yard, dollars_per_hour=1.0), replace(RESUME, force=True))
+    assert folder.metrics().spent_elsewhere_usd is None
+
+
+def test_a_recovered_trial_has_waited_for_what_it_had_waited_and_its_attempts(yard: Yard) -> None:
+    folder = killed(yard)
+    record = folder.metrics()
+    write_record(folder.metrics_file, record.model_copy(update={"time": TimeSplit(queue_seconds=7.5)}))
+    write_record(
+        folder.attempt_folder(1) / "attempt.json",
+        attempt(1, 0.1).model_copy(update={"time": TimeSplit(queue_seconds=2.25)}),
+    )
+    recovered(yard)
+    assert folder.metrics().time.queue_seconds == 9.75
+
+
+def test_turns_are_the_answered_calls_of_a_killed_attempt_as_of_any(yard: Yard) -> None:
+    folder = killed(yard)
+    record = folder.metrics()
+    write_record(folder.metrics_file, record.model_copy(update={"agent": "claude-code"}))
+    whole = request(1, SHARES[0]).model_dump_json()
+    (folder.attempt_folder(1) / "requests.jsonl").write_text(whole + "\n")
+    # The agent tells of two answers; the second was under way, as far as the meter saw.
+    said = (Path(__file__).parents[1] / "conformance" / "claude" / "ok.jsonl").read_bytes()
+    (folder.attempt_folder(1) / "stream.jsonl").write_bytes(said)
+    recovered(yard)
+    assert folder.metrics().num_turns == 1
+
+
+def test_a_killed_attempt_gets_a_record_of_its_own(yard: Yard) -> None:
+    folder = killed(yard)
+    recovered(yard)
+    assert read_record(folder.attempt_folder(1) / "attempt.json", AttemptRecord) == folder.metrics().attempts[0]
+
+
+@pytest.mark.parametrize("record", [b"", None], ids=["unreadable", "older"])
+def test_there_is_a_record_of_what_was_spent_at_each_moment_of_a_new_beginning(
+    yard: Yard, record: bytes | None
+) -> None:
+    """Whatever is on disk when the new trial's checkout is made is what a kill at that moment would leave."""
+    folder = earlier(yard, "task-1", record if record is not None else failed(yard, task_sha256="of before"))
+    if record is not None:
+        write_record(folder.attempt_folder(1) / "attempt.json", attempt(1, SPENT_USD))
+
+    class Looking(Watcher):
+        @property
+        def progress(self) -> Observer:
+            def look(progress: Progress) -> None:
+                if progress.state == "checkout":
+                    found.append(folder.metrics())
+
+            return look
+
+    found: list[Metrics] = []
+    run(bench_of(yard, dollars_per_hour=1.0), replace(RESUME, yes=True), Looking())
+    [there] = found
+    assert there.spent_elsewhere_usd == pytest.approx(SPENT_USD)
+    assert (there.outcome.kind, there.attempts, there.run_ended_at is None) == (K.INTERRUPTED, (), False)
+    assert [path.name for path in folder.path.parent.glob("task-1/lld.md")] == ["lld.md"]

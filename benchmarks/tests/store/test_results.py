@@ -142,8 +142,11 @@ def test_clearing_moves_and_never_overwrites(tmp_path: Path) -> None:
     for number in range(5):
         folder = record_at(tmp_path / "m" / "a" / "task-1")
         (folder.path / "lld.md").write_text(str(number))
-        places.append(move_to_trash(folder, tmp_path))
-        assert not folder.path.exists()
+        (folder.path / "attempts").mkdir(exist_ok=True)
+        new = folder.metrics().model_copy(update={"ref": f"v{number}"})
+        places.append(move_to_trash(folder, tmp_path, new, keep=("attempts",)))
+        assert [path.name for path in sorted(folder.path.iterdir())] == ["attempts", "metrics.json"]
+        assert folder.metrics() == new
     assert len(set(places)) == 5
     assert [(place / "lld.md").read_text() for place in places] == ["0", "1", "2", "3", "4"]
     for place in places:

@@ -26,6 +26,7 @@ from swetrials.store.redaction import Redactor
 from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.crew import Crew, Sandbox
+from swetrials.trials.earlier import Earlier
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.trial import Observer, run_trial
 from swetrials.wire.route import Dialect
@@ -166,7 +167,7 @@ class Yard:
         async def go() -> Metrics:
             async with Endpoint().open(plan.config) as hosting:
                 crew = self.crew(plan, hosting)
-                return await run_trial(crew, plan.dataset, plan.trials[0], datetime.now(UTC), observe)
+                return await run_trial(crew, plan.dataset, plan.trials[0], datetime.now(UTC), observe, Earlier())
 
         metrics = anyio.run(go)
         self.check(metrics, plan)

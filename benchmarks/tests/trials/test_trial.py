@@ -11,6 +11,7 @@ from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Hosting
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.trials import driving
+from swetrials.trials.earlier import Earlier
 from swetrials.trials.trial import Progress, run_trial
 from swetrials.workspace import space
 from swetrials.workspace.patch import apply_patch
@@ -363,7 +364,7 @@ def test_cancelled_it_keeps_what_was_spent(yard: Yard) -> None:
                 if progress.turns:
                     group.cancel_scope.cancel()
 
-            await run_trial(yard.crew(plan, hosting), plan.dataset, plan.trials[0], datetime.now(UTC), stop)
+            await run_trial(yard.crew(plan, hosting), plan.dataset, plan.trials[0], datetime.now(UTC), stop, Earlier())
 
     anyio.run(go)
     plan = yard.plan()
@@ -419,7 +420,7 @@ def test_a_place_that_cannot_be_written(yard: Yard) -> None:
     async def go() -> Metrics:
         async with Endpoint().open(plan.config) as hosting:
             crew = yard.crew(plan, hosting)
-            return await run_trial(crew, plan.dataset, plan.trials[0], datetime.now(UTC), lambda _: None)
+            return await run_trial(crew, plan.dataset, plan.trials[0], datetime.now(UTC), lambda _: None, Earlier())
 
     metrics = anyio.run(go)
     assert (metrics.outcome.kind, metrics.outcome.blame) == (OutcomeKind.AGENT_CRASHED, Blame.ENVIRONMENT)

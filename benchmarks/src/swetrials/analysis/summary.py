@@ -148,6 +148,7 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         usage=UsageReport.sum(trial.metrics.usage.headline for trial in trials),
         cost=Cost.sum(trial.metrics.cost for trial in trials),
         spent_elsewhere_usd=known_sum(trial.metrics.spent_elsewhere_usd for trial in trials),
+        spent_elsewhere_is_lower_bound=any(trial.metrics.spent_elsewhere_is_lower_bound for trial in trials),
         latency_seconds=None if of.total_latency_seconds is None else round(of.total_latency_seconds, 3),
         tasks=tuple(_row(t) for t in trials),
     )

@@ -105,7 +105,7 @@ def read_backgrounds(tree: Path, rows: Iterable[TrialRow]) -> list[TrialBackgrou
 
 
 def _read(folder: TrialFolder, row: TrialRow) -> TrialBackground:
-    metrics = read_part(folder.metrics_file, MetricsBackground)
+    metrics = read_part(folder.file_to_read, MetricsBackground)
     scores = read_scores(folder, metrics.trial.id, EvaluationBackground)
     return TrialBackground(row, metrics, scores.rubric if scores else None)
 

@@ -318,7 +318,7 @@ def read_trial(folder: TrialFolder, tree: Path, judge: str | None = None) -> Tri
     Raises:
         RecordError: one of its files cannot be read.
     """
-    metrics = read_part(folder.metrics_file, MetricsPart)
+    metrics = read_part(folder.file_to_read, MetricsPart)
     evaluation = read_scores(folder, metrics.trial.id, EvaluationPart)
     return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation, judge)
 

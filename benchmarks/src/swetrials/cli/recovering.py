@@ -10,8 +10,9 @@ from swetrials.store.results import has_no_end, trial_folders
 def recover_below(tree: Path) -> None:
     """Put into the records at or below a folder what killed runs had spent there, as ``summarize`` does.
 
-    A run at work keeps its records. Those of a tree that cannot be written stay as they are, and what a killed
-    attempt had spent is unknown there. Nothing is loaded for a tree in which every trial has ended.
+    Every command that reads trials comes through here first. A run at work keeps its records. Those of a tree that
+    cannot be written stay as they are, and this process reads them as they would be. Nothing is loaded for a tree in
+    which every trial has ended.
     """
     cut = {folder.path.parent for folder in trial_folders(tree, lambda error: None) if has_no_end(folder)}
     if not cut:
@@ -23,5 +24,4 @@ def recover_below(tree: Path) -> None:
     with suppress(KnownError):
         prices = default_book(find_project().config)
         for scope in sorted(cut):
-            with suppress(OSError):
-                recover_idle(scope, prices)
+            recover_idle(scope, prices)

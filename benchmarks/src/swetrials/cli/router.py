@@ -6,6 +6,7 @@ from pathlib import Path
 from swetrials.analysis.results_tree import read_rows
 from swetrials.analysis.router_models import router_models
 from swetrials.cli.outputs import LeftOut, check_output
+from swetrials.cli.recovering import recover_below
 from swetrials.reports.figures import counted
 from swetrials.store.files import to_json, write_record
 
@@ -26,6 +27,7 @@ def build(
         UsageError: ``out`` cannot become a file.
     """
     check_output("--out", out)
+    recover_below(tree)
     left_out = LeftOut()
     built = router_models(read_rows(tree, left_out, judge), scope=scope, skill=skill, agent=agent)
     if out is None:

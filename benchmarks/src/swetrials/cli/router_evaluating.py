@@ -9,6 +9,7 @@ from rich.text import Text
 
 from swetrials.analysis.router_evaluation import EvaluationRequest, evaluate
 from swetrials.cli.outputs import LeftOut, check_output
+from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
 from swetrials.pipeline.workbench import UsageError
 from swetrials.records.judged_inputs import BASE_FLOORS
@@ -34,6 +35,7 @@ def run(request: EvaluationRequest, out_json: Path | None, out_md: Path | None) 
         raise UsageError("--no-allow-list and --allowed-file exclude each other")
     check_output("--out-json", out_json)
     check_output("--out-md", out_md)
+    recover_below(request.data)
     left_out = LeftOut()
     evaluation = evaluate(request, find_project().skills / SKILL, left_out)
     if out_json is not None:

@@ -10,6 +10,7 @@ from rich.text import Text
 from swetrials.cli import answering
 from swetrials.cli.interrupting import run_async
 from swetrials.cli.judging import judged_line
+from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output, show_summary
 from swetrials.cli.viewing import viewer_of
 from swetrials.pipeline.benchmark import RunOptions, RunResult, run_plan
@@ -17,13 +18,10 @@ from swetrials.pipeline.dry_run import describe
 from swetrials.pipeline.end_to_end import run_and_judge
 from swetrials.pipeline.judge_choice import JudgeChoice
 from swetrials.pipeline.judging import Judged
-from swetrials.pipeline.recovery import recover_idle
 from swetrials.pipeline.workbench import lay_out
-from swetrials.pricing.repricing import default_book
 from swetrials.reports.run_summary import summarize_scope
 from swetrials.store.documents import load_config
 from swetrials.store.files import to_json
-from swetrials.store.project import find_project
 
 
 def dry_run(path: Path | None, flags: Mapping[str, object]) -> int:
@@ -78,7 +76,7 @@ def end_to_end(
 
 def summarize(folder: Path, *, judge: str | None = None, as_json: bool) -> int:
     """Summarise one run's folder; what a killed run had spent there is put into its records first."""
-    recover_idle(folder, default_book(find_project().config))
+    recover_below(folder)
     if as_json:
         print(to_json(summarize_scope(folder, judge)).decode(), end="")
     else:

@@ -13,6 +13,7 @@ from swetrials.records.words import counted
 from swetrials.store.results import state_of, trial_folders
 from swetrials.trials.budget import Budget
 from swetrials.trials.costing import unpriced, unpriced_buckets
+from swetrials.trials.earlier import spent_usd
 from swetrials.trials.standing import Standing
 
 
@@ -56,16 +57,11 @@ def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, re
         for record in earlier
         if record.outcome.valid and record.provider == bench.config.provider and record.total_cost_usd is not None
     ]
-    records = [standing.state for standing in standings if isinstance(standing.state, Metrics)]
     # What begins anew leaves behind what others cost, and goes on with the attempts of its own trials.
     kept = [attempt for standing in standings for attempt in standing.earlier.attempts]
-    spent = sum(map(spent_usd, records)) if resume else Cost.sum(attempt.cost for attempt in kept).amount_usd or 0.0
+    there = sum(spent_usd(standing.folder, standing.state) for standing in standings)
+    spent = there if resume else Cost.sum(attempt.cost for attempt in kept).amount_usd or 0.0
     return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
-
-
-def spent_usd(record: Metrics) -> float:
-    """Return all that was spent in a trial's folder, as far as it is known: also on what is no part of its cost."""
-    return (record.total_cost_usd or 0.0) + (record.spent_elsewhere_usd or 0.0)
 
 
 def budget_check(bench: Workbench, found: Forecast) -> Check:

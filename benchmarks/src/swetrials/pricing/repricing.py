@@ -34,7 +34,7 @@ class Repriced:
     def write(self) -> None:
         """Put the new costs into ``metrics.json``, atomically: its cost blocks and ``total_cost_usd``, nothing else."""
         path = self.folder.metrics_file
-        data = orjson.loads(path.read_bytes())
+        data = orjson.loads(self.folder.file_to_read.read_bytes())
         data["total_cost_usd"] = self.cost.amount_usd
         data["cost"] = self.cost.model_dump(mode="json")
         data["cost_winning_attempt"] = self.attempts[-1].model_dump(mode="json")

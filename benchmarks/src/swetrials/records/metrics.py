@@ -166,6 +166,12 @@ class Metrics(Record):
         description="what other trials in this folder cost: of another wording or other settings, finished and run "
         "once more, or in vain beside a finished one; no part of cost",
     )
+    spent_elsewhere_is_lower_bound: bool = Field(
+        False,
+        exclude_if=lambda bound: not bound,
+        description="more was spent on them, and nobody knows how much: a call was under way, a price unknown, or "
+        "a record could not be read; absent: spent_elsewhere_usd is all",
+    )
     cost_winning_attempt: Cost = Cost()
     time: TimeSplit = TimeSplit()
     outcome: Outcome

@@ -81,5 +81,10 @@ class RunSummary(Record):
     spent_elsewhere_usd: float | None = Field(
         None, exclude_if=lambda usd: usd is None, description="what other trials in these folders cost; no part of cost"
     )
+    spent_elsewhere_is_lower_bound: bool = Field(
+        False,
+        exclude_if=lambda bound: not bound,
+        description="more was spent on them, and nobody knows how much; absent: spent_elsewhere_usd is all",
+    )
     latency_seconds: float | None
     tasks: tuple[SummaryTask, ...]

@@ -62,14 +62,20 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
     ]
     if summary.cost_usd_estimate.value:
         lines.append(("cost, completed trials", _mean_cost(summary)))
-    if summary.spent_elsewhere_usd is not None:
-        amount = figures.amount(summary.spent_elsewhere_usd)
-        lines.append(("spent elsewhere", f"{amount} more, for other trials in these folders"))
+    if summary.spent_elsewhere_usd is not None or summary.spent_elsewhere_is_lower_bound:
+        lines.append(("spent elsewhere", f"{_elsewhere(summary)}, for other trials in these folders"))
     if summary.mixed:
         lines.append(("over several", ", ".join(summary.mixed)))
     if summary.infrastructure_failures:
         lines.append(("infrastructure failures", _listed(summary.infrastructure_failures)))
     return lines
+
+
+def _elsewhere(summary: RunSummary) -> str:
+    if summary.spent_elsewhere_usd is None:
+        return "something more, and nobody knows how much"
+    bound = "at least " if summary.spent_elsewhere_is_lower_bound else ""
+    return f"{bound}{figures.amount(summary.spent_elsewhere_usd)} more"
 
 
 def _scores(summary: RunSummary) -> Sequence[tuple[str, str]]:

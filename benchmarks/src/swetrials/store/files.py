@@ -38,6 +38,9 @@ def write_atomically(path: Path, data: bytes | str) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
+    except OSError as error:
+        # On a full disk the file itself gives no name; and nobody knows the one beside.
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         beside.unlink(missing_ok=True)
 

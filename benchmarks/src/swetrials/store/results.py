@@ -1,14 +1,16 @@
 """The results tree: where a trial's files are, which trials there are, and what may be cleared."""
 
 import re
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
-from swetrials.store.files import RecordError, read_record
+from swetrials.store.files import RecordError, read_record, write_record
 
 TRASH = ".trash"
 METRICS = "metrics.json"
@@ -22,6 +24,9 @@ when the folder, or one in it, is named, and never on the way from a folder abov
 _NO_END = re.compile(rb'"run_ended_at":\s*null')
 _CUT = re.compile(rb'"kind":\s*"interrupted"')
 
+_INSTEAD: dict[Path, Path] = {}
+# By a trial's folder: the file that this process reads in place of a record that cannot be written.
+
 
 @dataclass(frozen=True)
 class TrialFolder:
@@ -33,6 +38,11 @@ class TrialFolder:
     def metrics_file(self) -> Path:
         """The record of the trial."""
         return self.path / METRICS
+
+    @property
+    def file_to_read(self) -> Path:
+        """Where the record is read: its own file, or what :func:`read_instead` was given."""
+        return _INSTEAD.get(self.path.resolve(), self.metrics_file) if _INSTEAD else self.metrics_file
 
     @property
     def evaluation_file(self) -> Path:
@@ -49,7 +59,7 @@ class TrialFolder:
         Raises:
             RecordError: there is none, or it is not a record of this kind.
         """
-        return read_record(self.metrics_file, Metrics)
+        return read_record(self.file_to_read, Metrics)
 
     def evaluation(self, metrics: Metrics) -> Evaluation | None:
         """Read the scores that belong to ``metrics``; those of an earlier trial in this folder do not count."""
@@ -153,15 +163,51 @@ def _visible(folder: Path) -> list[Path]:
     return [child for child in children if child.is_dir() and not child.is_symlink() and not child.name.startswith(".")]
 
 
-def move_to_trash(folder: TrialFolder, output: Path) -> Path:
-    """Move a trial's folder to ``.trash/`` beside the results and return where it is now.
+def read_instead(folder: TrialFolder, record: Metrics) -> None:
+    """Have this process read a record in place of a trial's own, which cannot be written."""
+    file = Path(_folder_of_this_process().name) / f"{len(_INSTEAD)}.json"
+    write_record(file, record)
+    _INSTEAD[folder.path.resolve()] = file
 
-    Nothing is ever deleted: the path below the trash says which trial it was and when it was cleared.
+
+@cache
+def _folder_of_this_process() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="swetrials-")
+
+
+def move_to_trash(folder: TrialFolder, output: Path, record: Metrics, keep: Collection[str] = ()) -> Path:
+    """Put a new record in a trial's place, move what was there to ``.trash/`` and return where it is now.
+
+    Nothing is ever deleted: the path below the trash says which trial it was and when it was cleared. And no moment is
+    without a record: whoever is killed on the way leaves the old one or the new one, and the money in it.
+
+    Args:
+        folder: the trial's.
+        output: root of the results tree.
+        record: what stands in the folder from now on.
+        keep: names of what stays in the folder besides.
+
+    Raises:
+        OSError: there is no room for the new record; the old one stands.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     place = output / TRASH / stamp / folder.path.relative_to(output)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return folder.path.rename(place)
+    place.mkdir(parents=True, exist_ok=True)
+    if folder.metrics_file.exists():
+        try:
+            (place / METRICS).hardlink_to(folder.metrics_file)
+        except OSError:  # a file system without links
+            folder.metrics_file.rename(place / METRICS)
+    write_record(folder.metrics_file, record)
+    move_files(folder.path, place, keep)
+    return place
+
+
+def move_files(source: Path, target: Path, keep: Collection[str] = ()) -> None:
+    """Move what a trial is made of, but for its record, from one folder to another."""
+    for child in sorted(source.iterdir()):
+        if child.name not in {METRICS, *keep}:
+            child.rename(target / child.name)
 
 
 def state_of(folder: TrialFolder) -> Metrics | RecordError | None:

@@ -73,14 +73,8 @@ class Remains:
 
     @property
     def turns(self) -> int | None:
-        """Answered calls of a model, without probes and without those of subagents that the agent tells apart.
-
-        A call that got an error, or an answer that broke off, is none. Calls on the side that an agent does not tell
-        of, such as a summary, are in it. Without a meter it is the agent's own count.
-        """
-        if self.requests is None:
-            return self.tally.turns or None
-        return max(self.requests.turns - self.tally.turns_of_subagents, 0)
+        """See :func:`turns_of`."""
+        return turns_of(self.requests, self.tally)
 
     @property
     def time(self) -> TimeSplit:
@@ -92,6 +86,17 @@ class Remains:
             waiting_seconds=requests.waiting_seconds if requests else round(self.tally.waiting_seconds, 3),
             queue_seconds=round(self.queued_seconds, 3),
         )
+
+
+def turns_of(requests: RequestsBlock | None, tally: Tally) -> int | None:
+    """Return the answered calls of a model, without probes and without those of subagents that the agent tells apart.
+
+    A call that got an error, or an answer that broke off, is none. Calls on the side that an agent does not tell
+    of, such as a summary, are in it. Without a meter it is the agent's own count.
+    """
+    if requests is None:
+        return tally.turns or None
+    return max(requests.turns - tally.turns_of_subagents, 0)
 
 
 def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes]]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Literal, Self
 
 from pydantic import ValidationError
 
@@ -12,104 +13,142 @@ from swetrials.agents.events import Tally
 from swetrials.records.metrics import AttemptRecord, Finding, Metrics, TimeSplit
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.requests import RequestRecord, RequestsBlock
-from swetrials.records.usage import UsageBlock, UsageReport
+from swetrials.records.usage import UsageReport
 from swetrials.store.files import RecordError, read_record
 from swetrials.store.results import ATTEMPTS, TrialFolder
 from swetrials.trials.attempt import ATTEMPT, LOST
 from swetrials.trials.costing import Pricing, attempt_cost
-from swetrials.trials.gathering import STREAM
+from swetrials.trials.gathering import STREAM, turns_of
+from swetrials.trials.witnesses import cut_usage_block
 from swetrials.wire.meter.block import requests_block
 
 REQUESTS = "requests.jsonl"
+
+Reason = Literal["first", "topup", "retry"]
 
 KILLED = "killed"
 """``ended_by`` of an attempt whose harness was killed, and which was put together again from its logs."""
 
 
 @dataclass(frozen=True)
-class _Logs:
-    """What was on disk of an attempt: the requests that had ended, and what the agent had said."""
+class Known:
+    """What is known of an attempt that nobody saw to its end.
+
+    Attributes:
+        requests: those that had ended, as far as the meter's log tells; ``None``: there is no log.
+        last_request_seconds: when the last of them had, since the attempt began.
+        tally: what the agent had said.
+        served: what the provider has counted.
+    """
 
     requests: RequestsBlock | None
-    last_request_seconds: float | None
+    last_request_seconds: float | None = None
     tally: Tally = field(default_factory=Tally)
+    served: UsageReport | None = None
 
-    @property
-    def usage(self) -> UsageBlock:
-        """The tokens of every call that was answered. One may have been under way, so they are a lower bound.
-
-        The meter counts to the token what came whole; what the agent says of a call that was cut is a guess.
-        """
-        reported = _at_least(self.tally.usage)
-        metered = _at_least(self.requests.usage) if self.requests is not None else None
-        headline = reported if metered is None else metered
-        known = headline.usage.total is not None
-        source = "metered" if metered is not None else "reported"
-        return UsageBlock(headline=headline, source=source if known else "none", reported=reported, metered=metered)
+    @classmethod
+    def of(cls, log: Path, tally: Tally, served: UsageReport | None = None) -> Self:
+        """Read a meter's log, and set it beside what the agent had said."""
+        records = _requests(log)
+        if records is None:
+            return cls(None, None, tally, served)
+        last = max((record.ended_seconds for record in records), default=None)
+        return cls(requests_block(records), last, tally, served)
 
 
-def unrecorded(folder: TrialFolder, metrics: Metrics) -> list[int]:
-    """Return the numbers of the attempts on disk that a trial's record does not hold, in their order.
+def cut_attempt(
+    pricing: Pricing,
+    known: Known,
+    *,
+    attempt_id: str,
+    number: int,
+    reason: Reason,
+    started: datetime,
+    wall_seconds: float | None,
+    queue_seconds: float | None = None,
+    outcome: Outcome,
+    ended_by: str,
+) -> AttemptRecord:
+    """Return the record of an attempt that nobody saw to its end: of a killed harness, or on a machine that is gone.
+
+    Every call that was answered is counted to the token, and billed as any other. What was under way is nowhere told,
+    so that tokens and cost are lower bounds.
+    """
+    metered = known.requests.usage if known.requests is not None else None
+    usage = cut_usage_block(known.tally.usage, metered, known.served)
+    block = known.requests.model_copy(update={"usage": usage.metered}) if known.requests is not None else None
+    seconds = wall_seconds or 0.0
+    return AttemptRecord(
+        id=attempt_id,
+        number=number,
+        reason=reason,
+        started_at=started.isoformat(),
+        ended_at=(started + timedelta(seconds=seconds)).isoformat(),
+        outcome=outcome,
+        usage=usage,
+        requests=block,
+        cost=attempt_cost(
+            pricing, usage, None, reported_usd=None, wall_seconds=seconds, at=started, requests=known.requests
+        ),
+        time=TimeSplit(
+            wall_seconds=wall_seconds,
+            api_seconds=block.api_seconds if block else None,
+            waiting_seconds=block.waiting_seconds if block else None,
+            queue_seconds=queue_seconds,
+        ),
+        num_turns=turns_of(block, known.tally),
+        ended_by=ended_by,
+        session_id=known.tally.session_id,
+    )
+
+
+def unrecorded(folder: TrialFolder, recorded: Sequence[AttemptRecord] = ()) -> list[int]:
+    """Return the numbers of the attempts on disk that are not recorded, in their order.
 
     Both logs are begun before the agent is: where there is neither, nothing was asked.
     """
-    known = {attempt.number for attempt in metrics.attempts}
+    known = {attempt.number for attempt in recorded}
     logged = {
         file.parent.name for name in (ATTEMPT, REQUESTS, STREAM) for file in folder.path.glob(f"attempts/*/{name}")
     }
     return sorted(int(name) for name in logged if name.isdecimal() and int(name) not in known)
 
 
-def rebuilt(folder: TrialFolder, metrics: Metrics, number: int, began_at: str, pricing: Pricing) -> AttemptRecord:
+def rebuilt(
+    folder: TrialFolder, number: int, began_at: str, pricing: Pricing, *, agent: str, reason: Reason
+) -> AttemptRecord:
     """Return the record of an attempt: its own where it had been written, else one from its logs.
-
-    Of a killed attempt every call that was answered is counted, to the token. What was under way is nowhere told, so
-    that tokens, cost and time are lower bounds.
 
     Args:
         folder: the trial's.
-        metrics: the trial's record, which does not hold the attempt.
         number: of the attempt.
         began_at: not later than it began: the trial's start or the end of the attempt before it, ISO 8601.
         pricing: what it is priced by.
+        agent: the folder's name of the agent that made it.
+        reason: why it was made, as far as that can be told.
     """
     place = folder.attempt_folder(number)
     try:
         return read_record(place / ATTEMPT, AttemptRecord)
     except RecordError:
-        logs = _logs(place, metrics.agent)
-    wall_seconds = logs.last_request_seconds
-    started = datetime.fromisoformat(began_at)
-    usage, block = logs.usage, logs.requests
+        known = Known.of(place / REQUESTS, _heard(place / STREAM, agent))
     message = f"the harness was killed in attempt {number}; what is known of it was read from its logs"
-    return AttemptRecord(
-        id=f"{folder.path.name}-{number}-{KILLED}",
+    record = cut_attempt(
+        pricing,
+        known,
+        attempt_id=f"{folder.path.name}-{number}-{KILLED}",
         number=number,
-        reason="first" if began_at == metrics.run_started_at else "retry",
-        started_at=began_at,
-        ended_at=(started + timedelta(seconds=wall_seconds or 0.0)).isoformat(),
+        reason=reason,
+        started=datetime.fromisoformat(began_at),
+        wall_seconds=known.last_request_seconds,
         outcome=Outcome.of(OutcomeKind.INTERRUPTED, "the harness was killed while the agent worked"),
-        usage=usage,
-        requests=block.model_copy(update={"usage": usage.metered}) if block is not None else None,
-        cost=attempt_cost(
-            pricing,
-            usage,
-            None,
-            reported_usd=None,
-            wall_seconds=wall_seconds or 0.0,
-            at=started,
-            requests=block,
-        ),
-        time=TimeSplit(
-            wall_seconds=wall_seconds,
-            api_seconds=block.api_seconds if block else None,
-            waiting_seconds=block.waiting_seconds if block else None,
-        ),
-        num_turns=logs.tally.turns or (block.turns if block else None),
         ended_by=KILLED,
-        session_id=logs.tally.session_id,
-        stream_log=f"{ATTEMPTS}/{number}/{STREAM}" if (place / STREAM).exists() else "",
-        findings=(Finding(code="harness_killed", severity="warning", message=message),),
+    )
+    return record.model_copy(
+        update={
+            "stream_log": f"{ATTEMPTS}/{number}/{STREAM}" if (place / STREAM).exists() else "",
+            "findings": (Finding(code="harness_killed", severity="warning", message=message),),
+        }
     )
 
 
@@ -127,14 +166,6 @@ def lost(folder: TrialFolder, metrics: Metrics, number: int, began_at: str) -> A
         session_id=metrics.session_id,
         findings=(Finding(code="harness_killed", severity="warning", message=message),),
     )
-
-
-def _logs(place: Path, agent_folder: str) -> _Logs:
-    records = _requests(place / REQUESTS)
-    if records is None:
-        return _Logs(None, None, _heard(place / STREAM, agent_folder))
-    last = max((record.ended_seconds for record in records), default=None)
-    return _Logs(requests_block(records), last, _heard(place / STREAM, agent_folder))
 
 
 def _requests(path: Path) -> Sequence[RequestRecord] | None:
@@ -165,7 +196,3 @@ def _heard(path: Path, agent_folder: str) -> Tally:
         tally.add(reader.feed(said))
         tally.add(reader.finish())
     return tally
-
-
-def _at_least(report: UsageReport) -> UsageReport:
-    return UsageReport.of(report.usage, whole=False, requests=report.requests)

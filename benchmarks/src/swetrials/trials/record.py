@@ -43,10 +43,10 @@ class Ledger:
     trial: Trial
     planned_at: datetime
     started_at: datetime
+    earlier: Earlier
     attempts: list[Attempt] = field(default_factory=list)
     commit: str | None = None
     failure: Outcome | None = None
-    earlier: Earlier = field(default_factory=Earlier)
 
     @property
     def records(self) -> tuple[AttemptRecord, ...]:
@@ -90,10 +90,11 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         vllm_prometheus=last.vllm_prometheus if last else None,
         trial=_identity(ledger),
         spent_elsewhere_usd=ledger.earlier.elsewhere_usd,
+        spent_elsewhere_is_lower_bound=ledger.earlier.elsewhere_is_lower_bound,
         cost_winning_attempt=last.cost if last else Cost(),
         outcome=outcome,
         provenance=_provenance(ledger),
-        **sums_of(ledger.records, before_the_first),
+        **sums_of(ledger.records, _waited([before_the_first], ledger.records)),
     )
 
 
@@ -102,7 +103,7 @@ def sums_of(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> d
 
     Args:
         attempts: all of the trial's, in their order.
-        queue_seconds: that it waited for before the first of them, or of this session's.
+        queue_seconds: all that the trial waited for.
     """
     usage = joined([attempt.usage for attempt in attempts])
     tokens = usage.headline.usage
@@ -125,12 +126,22 @@ def sums_of(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> d
     }
 
 
+def with_attempts(metrics: Metrics, more: Sequence[AttemptRecord]) -> Metrics:
+    """Return a trial's record with further attempts, in the order of their numbers, and what they add to its sums."""
+    attempts = sorted([*metrics.attempts, *more], key=lambda attempt: attempt.number)
+    return metrics.model_copy(update=sums_of(attempts, _waited([metrics.time.queue_seconds], more)))
+
+
+def _waited(before: Sequence[float | None], attempts: Sequence[AttemptRecord]) -> float | None:
+    return known_sum([*before, *(attempt.time.queue_seconds for attempt in attempts)], _DIGITS)
+
+
 def _time(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> TimeSplit:
     return TimeSplit(
         wall_seconds=known_sum((a.time.wall_seconds for a in attempts), _DIGITS),
         api_seconds=known_sum((a.time.api_seconds for a in attempts), _DIGITS),
         waiting_seconds=known_sum((a.time.waiting_seconds for a in attempts), _DIGITS),
-        queue_seconds=known_sum([queue_seconds, *(a.time.queue_seconds for a in attempts)], _DIGITS),
+        queue_seconds=queue_seconds,
     )
 
 

@@ -1,7 +1,7 @@
 """Many trials: as many at a time as asked for, each leaving its record whatever becomes of the others."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -10,15 +10,19 @@ import anyio
 
 from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
+from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_record
-from swetrials.store.results import ATTEMPTS, TrialFolder, move_to_trash, state_of
+from swetrials.store.results import ATTEMPTS, TrialFolder, move_files, move_to_trash, state_of
 from swetrials.trials.crew import Crew
+from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
+from swetrials.trials.record import Ledger, record_of
 from swetrials.trials.standing import Standing
-from swetrials.trials.trial import Observer, leave_out, run_trial
+from swetrials.trials.trial import Observer, environment_failure, leave_out, run_trial
 from swetrials.workspace.places import one_of
+from swetrials.workspace.space import remove_tree
 
 T = TypeVar("T")
 
@@ -51,14 +55,23 @@ async def run_trials(
 
     async def one(index: int) -> None:
         standing = standings[index]
-        earlier = standing.earlier  # read while the folder is still in its place
+        earlier = standing.earlier  # read while everything is still in its place
+        about = crew, dataset, standing.trial, planned_at
         if crew.budget.closed:
-            records[index] = leave_out(
-                crew, dataset, standing.trial, planned_at, observe, keep=standing.stale, earlier=earlier
-            )
+            spent = Outcome.of(OutcomeKind.BUDGET_SPENT, f"not begun: {crew.budget.told}")
+            records[index] = leave_out(*about, observe, earlier, spent, keep=standing.stale)
             return
-        with _in_place_of(standing, results):
-            records[index] = await run_trial(crew, dataset, standing.trial, planned_at, observe, machines, earlier)
+        now = datetime.now(UTC)
+        unbegun = record_of(Ledger(*about, now, earlier, commit=standing.commit), now)
+        try:
+            aside = _set_aside(standing, unbegun, results)
+        except OSError as error:
+            records[index] = leave_out(*about, observe, earlier, environment_failure(error), keep=True)
+            return
+        try:
+            records[index] = await run_trial(*about, observe, earlier, machines)
+        finally:
+            _put_back(standing, aside, results)
 
     await in_turn(crew, range(len(standings)), one)
     return [records[index] for index in sorted(records)]
@@ -90,35 +103,33 @@ def _place_at_provider(crew: Crew) -> AbstractAsyncContextManager[None]:
     return one_of(crew.work_root / "places" / crew.config.provider, limit) if limit else nullcontext()
 
 
-@contextmanager
-def _in_place_of(standing: Standing, results: Path) -> Iterator[None]:
-    """Move what is on disk of a trial to the trash while a new one is made, and back if that came to nothing.
+def _set_aside(standing: Standing, unbegun: Metrics, results: Path) -> Path | None:
+    """Move what is on disk of a trial to the trash while a new one is made, and return where it is now.
 
-    A finished trial of this very run is worth more than one that was interrupted or met a failure of somebody else's.
     Attempts that go on being the trial's own stay where they are, and no dollar goes to the trash alone: what the
-    trial that stays does not count as its own, it says beside.
+    trial that stays does not count as its own, it says beside, in the record that is there from the first moment.
     """
-    aside = move_to_trash(standing.folder, results) if standing.stale else None
-    if aside is not None and standing.earlier.attempts and (aside / ATTEMPTS).is_dir():
-        standing.folder.path.mkdir(parents=True)
-        (aside / ATTEMPTS).rename(standing.folder.path / ATTEMPTS)
-    try:
-        yield
-    finally:
-        if aside is not None and standing.finished and not _says_something(made := state_of(standing.folder)):
-            move_to_trash(standing.folder, results)
-            aside.rename(standing.folder.path)
-            _count_beside(standing.folder, made)
+    if not standing.stale:
+        return None
+    keep = (ATTEMPTS,) if standing.earlier.attempts else ()
+    return move_to_trash(standing.folder, results, unbegun, keep)
 
 
-def _count_beside(kept: TrialFolder, vain: object) -> None:
-    """Enter into the record that stays what the trial that was to replace it has cost."""
-    spent_usd = vain.total_cost_usd if isinstance(vain, Metrics) else None
-    if spent_usd:
-        record = kept.metrics()
-        elsewhere_usd = known_sum([record.spent_elsewhere_usd, spent_usd])
-        write_record(kept.metrics_file, record.model_copy(update={"spent_elsewhere_usd": elsewhere_usd}))
+def _put_back(standing: Standing, aside: Path | None, results: Path) -> None:
+    """Put a finished trial of this very run back where a new one came to nothing, with what that one has cost beside.
 
-
-def _says_something(state: object) -> bool:
-    return isinstance(state, Metrics) and state.outcome.valid
+    It is worth more than one that was interrupted or met a failure of somebody else's.
+    """
+    folder = standing.folder
+    made = state_of(folder)
+    if aside is None or not standing.finished or not isinstance(made, Metrics) or made.outcome.valid:
+        return
+    kept, vain = TrialFolder(aside).metrics(), Earlier.of_another(made.model_copy(update={"spent_elsewhere_usd": None}))
+    move_to_trash(folder, results, made)
+    move_files(aside, folder.path)
+    beside = {
+        "spent_elsewhere_usd": known_sum([kept.spent_elsewhere_usd, vain.elsewhere_usd or None]),
+        "spent_elsewhere_is_lower_bound": kept.spent_elsewhere_is_lower_bound or vain.elsewhere_is_lower_bound,
+    }
+    write_record(folder.metrics_file, kept.model_copy(update=beside))
+    remove_tree(aside)

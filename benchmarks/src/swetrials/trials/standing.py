@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from swetrials.records.fingerprint import Fingerprint
-from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import RecordError, sha256_of
 from swetrials.store.results import TrialFolder, state_of
-from swetrials.trials.earlier import Earlier, attempts_usd
+from swetrials.trials.earlier import Earlier
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Plan, Trial, prompt_sha256
 
@@ -47,15 +46,16 @@ class Standing:
 
         Attempts of the same trial go on being its own, whichever session paid for them. A finished trial that is run
         once more is another trial, and so is one of which something else was asked: what they cost is kept apart. So is
-        what the attempts say themselves of a trial whose record cannot be read.
+        what can be told of a trial whose record cannot be read.
         """
         if isinstance(self.state, RecordError):
-            return Earlier((), attempts_usd(self.folder))
+            return Earlier.of_unreadable(self.folder)
         if self.state is None:
             return Earlier()
         if self.differs or self._says_something:
-            return Earlier((), known_sum([self.state.total_cost_usd, self.state.spent_elsewhere_usd]))
-        return Earlier(self.state.attempts, self.state.spent_elsewhere_usd)
+            return Earlier.of_another(self.state)
+        beside = self.state.spent_elsewhere_usd, self.state.spent_elsewhere_is_lower_bound
+        return Earlier(self.state.attempts, *beside)
 
     @property
     def _says_something(self) -> bool:

@@ -52,8 +52,8 @@ async def run_trial(
     trial: Trial,
     planned_at: datetime,
     observe: Observer,
+    earlier: Earlier,
     machines: Machines = HERE,
-    earlier: Earlier | None = None,
 ) -> Metrics:
     """Run one trial and return its record, which is on disk by then, unless the disk refuses it.
 
@@ -61,7 +61,7 @@ async def run_trial(
     the final record replaces it in one step, after every other file of the trial is in place. What earlier sessions
     have left of the trial is in both.
     """
-    ledger = Ledger(crew, dataset, trial, planned_at, datetime.now(UTC), earlier=earlier or Earlier())
+    ledger = Ledger(crew, dataset, trial, planned_at, datetime.now(UTC), earlier)
     repo = dataset.repo_address(trial.task)
     try:
         observe(_progress(ledger, "checkout"))
@@ -84,11 +84,12 @@ def leave_out(
     trial: Trial,
     planned_at: datetime,
     observe: Observer,
+    earlier: Earlier,
+    why: Outcome,
     *,
     keep: bool,
-    earlier: Earlier | None = None,
 ) -> Metrics:
-    """Return the record of a trial that was not begun, because the run's budget was spent.
+    """Return the record of a trial that was not begun.
 
     Args:
         crew: what the trials share.
@@ -96,12 +97,12 @@ def leave_out(
         trial: the trial.
         planned_at: when it was planned.
         observe: called with its end.
-        keep: leave what is on disk of it; without that, the record is written.
         earlier: what earlier sessions have left of it.
+        why: what kept it from being begun.
+        keep: leave what is on disk of it; without that, the record is written.
     """
     now = datetime.now(UTC)
-    ledger = Ledger(crew, dataset, trial, planned_at, now, earlier=earlier or Earlier())
-    ledger.failure = Outcome.of(OutcomeKind.BUDGET_SPENT, f"not begun: {crew.budget.told}")
+    ledger = Ledger(crew, dataset, trial, planned_at, now, earlier, failure=why)
     if not keep:
         return _finish(ledger, observe)
     metrics = record_of(ledger, now)

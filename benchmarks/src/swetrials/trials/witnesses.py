@@ -44,6 +44,15 @@ def usage_block(
     )
 
 
+def cut_usage_block(reported: UsageReport, metered: UsageReport | None, served: UsageReport | None) -> UsageBlock:
+    """Return the usage of an attempt that nobody saw to its end: a call may have been under way, so all are bounds."""
+    return usage_block(_at_least(reported), _at_least(metered) if metered is not None else None, served, {})
+
+
+def _at_least(report: UsageReport) -> UsageReport:
+    return UsageReport.of(report.usage, whole=False, requests=report.requests)
+
+
 def _headline(
     reported: UsageReport, metered: UsageReport | None, served: UsageReport | None
 ) -> tuple[UsageReport, Source]:

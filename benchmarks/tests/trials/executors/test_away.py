@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from providers.server import Server, json_answer
 from swetrials.agents.events import Event, Text
 from swetrials.providers.base import Check
 from swetrials.providers.endpoint import Endpoint
@@ -30,6 +32,7 @@ from swetrials.wire.route import Route
 from trials.stand_in import DESIGN, SAID, SECRET, WHOLE, Yard
 
 K = OutcomeKind
+MODEL = "claude-opus-4-6"
 TALKS_ON = 'grep -v \'"type":"result"\' "$RECORDED/partial.jsonl"; sleep 60\n'
 
 
@@ -172,6 +175,30 @@ def test_a_lost_machine_is_in_the_ledger_with_what_was_heard_of_it(yard: Yard) -
     both = [attempt.usage.headline.usage.total or 0 for attempt in (lost, again)]
     assert record.usage.headline.usage.total == sum(both)
     assert read_record(yard.left("attempts/1/attempt.json"), AttemptRecord) == lost
+
+
+def test_a_lost_machine_is_billed_by_what_the_meter_there_had_seen(yard: Yard) -> None:
+    usage = {"input_tokens": 3_000, "cache_read_input_tokens": 50_000, "cache_creation_input_tokens": 0,
+             "output_tokens": 4_000, "server_tool_use": {"web_search_requests": 50}}  # fmt: skip
+    server = Server()
+    server.answer = json_answer(
+        {"id": "m", "type": "message", "role": "assistant", "model": MODEL, "content": [], "usage": usage}
+    )
+    ask = f"{sys.executable} -c 'import urllib.request as r; r.urlopen(\"'$ROUTE'/v1/messages\", b\"{{}}\").read()'\n"
+    script = f"test -e {yard.root}/tried || {{ touch {yard.root}/tried; {ask}{TALKS_ON} }}\n" + WHOLE
+    try:
+        [record] = run(yard, yard.plan(script, model=MODEL, endpoint=server.url, meter=True), losses=1)
+    finally:
+        server.close()
+    lost = record.attempts[0]
+    assert lost.ended_by == LOST
+    assert lost.usage.source == "metered"
+    assert (lost.usage.headline.usage.output, lost.num_turns) == (4_000, 1)
+    # 0.14 dollars of tokens, and 50 searches that only the meter's parts tell of.
+    assert lost.cost.amount_usd == pytest.approx(0.64)
+    assert lost.cost.status == lost.usage.headline.completeness == "lower_bound"
+    [log] = yard.results.rglob("1/requests.jsonl")
+    assert log.read_bytes().count(b"\n") == 1
 
 
 def test_a_trial_that_is_lost_each_time_is_given_up(yard: Yard) -> None:

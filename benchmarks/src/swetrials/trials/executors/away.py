@@ -14,15 +14,13 @@ from anyio.to_thread import run_sync
 from swetrials.agents.events import Tally
 from swetrials.providers.base import ProviderError, Telemetry
 from swetrials.records.errors import KnownError
-from swetrials.records.metrics import AttemptRecord, TimeSplit
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.files import write_record_once
 from swetrials.trials.attempt import ATTEMPT, LOST, Attempt
-from swetrials.trials.costing import attempt_cost
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch
 from swetrials.trials.executors.outpost import TRIAL, Delivery, Errand, Keys, News, Word
-from swetrials.trials.witnesses import usage_block
+from swetrials.trials.rebuilding import REQUESTS, Known, cut_attempt
 from swetrials.wire.route import Route
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError, killed_too
@@ -123,9 +121,18 @@ class Away:
         if news.events:
             self.crew.listen(self.order.trial, news.events)
         self.spent_usd = news.spent_usd
+        if news.log:
+            self._log(news.log)
         if news.tally is not None:
             self.tally, self.cost_usd = news.tally, news.cost_usd
             self.watch(self.tally, self.cost_usd)
+
+    def _log(self, lines: bytes) -> None:
+        """Keep what the meter there has logged: it is what stays of the attempt if either side is gone."""
+        with suppress(OSError):  # on a full disk the attempt goes on, and its own log comes home at its end
+            self.order.folder.mkdir(parents=True, exist_ok=True)
+            with (self.order.folder / REQUESTS).open("ab") as file:
+                file.write(lines)
 
     def _tell(self, method: str) -> None:
         """Call a method whose answer nobody waits for; that a machine is lost shows elsewhere."""
@@ -172,23 +179,18 @@ class Away:
         return self.ledger[-1]
 
     def _lost(self, lost: MachineLost) -> Attempt:
-        now = datetime.now(UTC)
-        wall_seconds = (now - self.began).total_seconds()
-        usage = usage_block(self.tally.usage, None, self.crew.hosting.served(self.id), {})
-        cost = attempt_cost(self.crew, usage, None, reported_usd=None, wall_seconds=wall_seconds, at=self.began)
-        record = AttemptRecord(
-            id=self.id,
+        wall_seconds = (datetime.now(UTC) - self.began).total_seconds()
+        record = cut_attempt(
+            self.crew,
+            Known.of(self.order.folder / REQUESTS, self.tally, self.crew.hosting.served(self.id)),
+            attempt_id=self.id,
             number=self.order.number,
             reason=self.order.reason,
-            started_at=self.began.isoformat(),
-            ended_at=now.isoformat(),
+            started=self.began,
+            wall_seconds=round(wall_seconds, 3),
+            queue_seconds=round(self.order.queued_seconds, 3),
             outcome=Outcome.of(OutcomeKind.INTERRUPTED, f"{self.line.machine}: {lost}", Blame.ENVIRONMENT),
-            usage=usage,
-            cost=cost,
-            time=TimeSplit(wall_seconds=round(wall_seconds, 3), queue_seconds=round(self.order.queued_seconds, 3)),
-            num_turns=self.tally.turns or None,
             ended_by=LOST,
-            session_id=self.tally.session_id,
         )
         return Attempt(record, {})
 

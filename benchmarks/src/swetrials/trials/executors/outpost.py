@@ -37,6 +37,7 @@ from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.crew import Crew, Order, nobody
 from swetrials.trials.plan import Trial
+from swetrials.trials.rebuilding import REQUESTS
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.wire.route import Route
 from swetrials.workspace.guard import guarded
@@ -124,6 +125,7 @@ class News:
         tally: of what the agent has said by now; ``None``: it has said nothing new.
         cost_usd: of the attempt when it last said something; ``None``: unknown.
         spent_usd: of the attempt by now, whether it says something or not.
+        log: what the meter has logged, a line for each request that has ended.
         requests: status of each request that has ended, with the seconds to wait that came with it.
         events: what the agent said, where somebody wants to hear it.
         agent_ended: the attempt now waits for the harness's :class:`Word`.
@@ -133,6 +135,7 @@ class News:
     tally: Tally | None
     cost_usd: float | None
     spent_usd: float
+    log: bytes
     requests: tuple[tuple[int | None, float | None], ...]
     events: tuple[Event, ...]
     agent_ended: bool
@@ -163,6 +166,8 @@ class Outpost:
         self._backoff = _Overheard()
         self._budget = Budget()
         self._events: list[Event] = []
+        self._log: Path | None = None
+        self._log_read_bytes = 0
 
     async def open(self, attempt_id: str, clone_dir: str | None, shared_dir: str | None) -> None:
         """Make the folders that the attempt needs, and make sure that nothing of it outlives this process.
@@ -206,6 +211,7 @@ class Outpost:
         self._hosting = _HarnessHosting(keys.route, self._news_is_urgent)
         crew = await run_sync(self._crew_for, errand, keys, self._hosting)
         trial = replace(errand.order.trial, folder=TrialFolder(self._trial))
+        self._log = trial.folder.attempt_folder(errand.order.number) / REQUESTS
         await run_attempt(crew, replace(errand.order, trial=trial), errand.id, self._ledger, self._watch)
 
     def _crew_for(self, errand: Errand, keys: Keys, hosting: "_HarnessHosting") -> Crew:
@@ -257,7 +263,21 @@ class Outpost:
         self._latest, self._events = None, []
         self._backoff.seen.clear()
         ended = self._hosting is not None and self._hosting.agent_ended
-        return News(tally, cost_usd, self._budget.spent_usd, requests, events, ended, self._over)
+        log = await run_sync(self._logged)
+        return News(tally, cost_usd, self._budget.spent_usd, log, requests, events, ended, self._over)
+
+    def _logged(self) -> bytes:
+        """Return what the meter has logged since somebody asked last."""
+        if self._log is None:
+            return b""
+        try:
+            with self._log.open("rb") as file:
+                file.seek(self._log_read_bytes)
+                lines = file.read()
+        except OSError:  # it is not there yet, or not any more
+            return b""
+        self._log_read_bytes += len(lines)
+        return lines
 
     async def hear(self, word: Word) -> None:
         """Take the harness's word on what the provider has counted."""
