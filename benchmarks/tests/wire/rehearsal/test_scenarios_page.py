@@ -67,7 +67,7 @@ async def test_the_example_is_played_as_it_stands(example: Path) -> None:
 @needs_agent("claude")
 def test_an_agent_does_what_the_example_says(example: Path, tmp_path: Path) -> None:
     place = Workplace(tmp_path)
-    words = ["--provider", "rehearsal", "--model", "rehearsal", "--dataset", QUICKSTART, "--tasks", "word-tally"]
+    words = ["--provider", "rehearsal", "--model", "rehearsal", "--dataset", str(QUICKSTART), "--tasks", "word-tally"]
     place.run("run", *words, "--scenario", example, "--max-topups", "0")
     record, folder = place.records()["word-tally"], place.trial("word-tally").path
     assert set(record.artifacts_produced) == {"github-issue.md", "lld.md", "patch.diff"}
