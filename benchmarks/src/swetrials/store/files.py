@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from swetrials.records.base import Record
 from swetrials.records.errors import KnownError
 from swetrials.records.published_record import kind_of, tree_of
+from swetrials.store.reading import read_bytes
 
 R = TypeVar("R", bound=Record)
 
@@ -28,8 +29,12 @@ def sha256_of(data: bytes | str) -> str:
 def write_atomically(path: Path, data: bytes | str) -> None:
     """Put ``data`` at ``path`` in one step: written beside it, flushed to disk, then renamed over it.
 
-    Folders on the way are made. A crash leaves the old file or the new one.
+    Folders on the way are made. A crash leaves the old file or the new one. A device or a pipe, such as
+    ``/dev/stdout``, is written into: put in its place, a file would take it from everybody.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
@@ -91,7 +96,7 @@ def refuse_foreign(path: Path) -> None:
         ForeignRecordError: it did.
     """
     try:
-        data = orjson.loads(path.read_bytes())
+        data = orjson.loads(read_bytes(path))
     except (OSError, orjson.JSONDecodeError):
         return
     if kind_of(data) is not None:
@@ -106,7 +111,7 @@ def read_record(path: Path, kind: type[R]) -> R:
     """
     data: object = None
     try:
-        data = orjson.loads(path.read_bytes())
+        data = orjson.loads(read_bytes(path))
         return kind.model_validate(data)
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None

@@ -14,6 +14,7 @@ from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.requests import RequestRecord, RequestsBlock
 from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import RecordError, read_record
+from swetrials.store.reading import read_bytes
 from swetrials.store.results import ATTEMPTS, TrialFolder
 from swetrials.trials.attempt import ATTEMPT, LOST
 from swetrials.trials.costing import Pricing, attempt_cost
@@ -140,7 +141,7 @@ def _logs(place: Path, agent_folder: str) -> _Logs:
 def _requests(path: Path) -> Sequence[RequestRecord] | None:
     """Return the requests of a log; ``None`` without one. A line that was torn by the kill is passed over."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_bytes(path).splitlines()
     except OSError:
         return None
     records = []
@@ -157,7 +158,7 @@ def _heard(path: Path, agent_folder: str) -> Tally:
     tally = Tally()
     agent = next((agent for agent in AGENTS.values() if agent.folder == agent_folder), None)
     try:
-        said = path.read_bytes()
+        said = read_bytes(path)
     except OSError:
         return tally
     if agent is not None:
