@@ -65,6 +65,15 @@ def test_a_pipe_is_read_to_its_end_also_where_the_writer_takes_its_time() -> Non
         assert read_bytes(Path(f"/dev/fd/{writer.stdout.fileno()}")) == b"x" * 200_000 + b"y\n"
 
 
+@pytest.mark.parametrize("made", [a_pipe, an_endless_device])
+def test_a_stream_that_is_none_ends_at_once(tmp_path: Path, made: Callable[[Path], None]) -> None:
+    made(tmp_path / "stream")
+    words = [str(Path(sys.executable).with_name("swetrials")), "stream", str(tmp_path / "stream")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr and done.stderr.count("\n") <= 2
+
+
 def test_no_more_than_wanted_is_read_of_a_large_file(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(2**32)

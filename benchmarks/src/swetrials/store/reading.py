@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 _PATIENCE_SECONDS = 10.0
 """How long whoever holds a pipe open may take to write into it."""
@@ -44,6 +45,17 @@ def read_bytes(path: Path, most_bytes: int | None = None) -> bytes:
             pieces.append(piece)
             size += len(piece)
     return b"".join(pieces)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Return a file opened for reading piece by piece, whoever writes a pipe taking the time that it takes.
+
+    Raises:
+        OSError: it cannot be opened or is no file; it names the file.
+    """
+    with _opened(path) as descriptor:
+        os.set_blocking(descriptor, True)
+        return os.fdopen(os.dup(descriptor), "rb")
 
 
 def read_text(path: Path) -> str:
