@@ -1,6 +1,8 @@
 """Whatever stands in a file's place is read, or refused at once: nothing that is read can hold a command up."""
 
+import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -97,3 +99,15 @@ def test_a_device_or_a_pipe_is_written_into_and_stays_what_it_is(tmp_path: Path)
     assert os.read(reader, 100) == b"whole\n"
     os.close(reader)
     assert place.is_fifo() and [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_folder_whose_name_is_no_text_is_summarised_all_the_same(tmp_path: Path) -> None:
+    recorded = Path(__file__).parents[1] / "corpus" / "two_judges" / "results"
+    [scope] = recorded.glob("*/*/*/quickstart")
+    shutil.copytree(scope / "word-tally", tmp_path / "m" / "claude-code" / "swe3" / "quickstart" / "word-tally\udce9")
+    run = tmp_path / "m" / "claude-code" / "swe3" / "quickstart"
+    words = [str(Path(sys.executable).with_name("swetrials")), "summarize", "--folder", str(run)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((run / "run-summary.json").read_text())
+    assert [task["folder"] for task in summary["tasks"]] == ["word-tally?"]

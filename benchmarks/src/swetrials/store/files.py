@@ -33,13 +33,13 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     ``/dev/stdout``, is written into: put in its place, a file would take it from everybody.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
-        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        path.write_bytes(_as_bytes(data))
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         with beside.open("wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+            file.write(_as_bytes(data))
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -47,9 +47,29 @@ def write_atomically(path: Path, data: bytes | str) -> None:
         beside.unlink(missing_ok=True)
 
 
+def _as_bytes(data: bytes | str) -> bytes:
+    return data.encode(errors="replace") if isinstance(data, str) else data
+
+
 def to_json(record: Record) -> bytes:
-    """Return a record as indented JSON that ends in a newline."""
-    return orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    """Return a record as indented JSON that ends in a newline.
+
+    What is no text, as the bytes of a folder's name in another encoding, becomes a question mark: JSON has no word for
+    it, and the record is not to be lost for it.
+    """
+    data, options = record.model_dump(mode="json"), orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    try:
+        return orjson.dumps(data, option=options)
+    except TypeError:
+        return orjson.dumps(_as_text(data), option=options)
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_as_text(key): _as_text(item) for key, item in value.items()}
+    return [_as_text(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def write_record(path: Path, record: Record) -> None:
