@@ -311,3 +311,14 @@ def test_other_tools_are_seen_as_they_are_called() -> None:
         ToolCall("i4", "look", {"a": 1}),
         ToolResult("i4", "", is_error=True),
     ]
+
+
+@pytest.mark.parametrize(
+    "cached", [{"cached_input_tokens": 150}, {"cached_input_tokens": 80, "cache_write_input_tokens": 70}]
+)
+def test_more_cached_than_sent_is_in_doubt(cached: dict[str, int]) -> None:
+    tally = tally_of(lines(SAID, completed(input_tokens=100, output_tokens=5, **cached)))
+    assert tally.usage.usage == Usage(input_total=100, output=5)
+    assert tally.usage.completeness != "complete"
+    assert tally.end is not None
+    assert tally.end.doubts == ("the agent reports 150 cached tokens of 100 in all",)

@@ -194,3 +194,19 @@ def test_a_tool_that_a_rule_forbids_is_a_denial() -> None:
     tally = tally_of(line("tool_use", part=part))
     assert tally.permission_denials == 1
     assert PermissionDenied("edit", error) in events_of(line("tool_use", part=part))
+
+
+def test_more_cached_than_sent_is_in_doubt() -> None:
+    """A backend that tells 100 tokens of prompt and 150 of them cached; opencode writes 0 for what is left."""
+    tally = tally_of(step("stop", total=108, input=0, output=5, reasoning=3, cache={"read": 150, "write": 0}))
+    assert tally.usage.usage == Usage(input_total=100, output=8, reasoning=3)
+    assert tally.usage.completeness != "complete"
+    assert tally.end is not None
+    assert tally.end.doubts == ("the agent reports 150 cached tokens of 100 in all",)
+
+
+def test_a_step_whose_parts_fit_or_whose_whole_is_not_told_is_in_no_doubt() -> None:
+    for total in (20, None, -4, "20"):
+        tally = tally_of(step("stop", total=total))
+        assert tally.end is not None
+        assert (tally.end.doubts, tally.usage.completeness) == ((), "complete")

@@ -181,6 +181,20 @@ def test_a_dry_run_shows_everything_and_does_nothing(place: Workplace) -> None:
     assert not place.results.exists()
 
 
+def test_e2e_and_batch_show_in_a_dry_run_what_run_shows(place: Workplace) -> None:
+    words = ["--dataset", "dataset/quickstart.yaml", "--provider", "endpoint", "--endpoint", "http://127.0.0.1:9"]
+    shown = {
+        command: place.run(command, *models, "--dry-run", "--skill", "swe2", *words)
+        for command, models in {"run": ["--model", "m-1"], "e2e": ["--model", "m-1"], "batch": ["m-1", "m-2"]}.items()
+    }
+    assert {command: done.returncode for command, done in shown.items()} == dict.fromkeys(shown, 0), shown
+    alone, batch = shown["run"].stdout, shown["batch"].stdout
+    assert shown["e2e"].stdout == alone
+    assert batch.startswith(alone.rstrip())
+    assert batch.count("== word-tally") == 2 and batch.count("nothing is run") == 2
+    assert not place.results.exists()
+
+
 def test_a_stream_is_read_from_anywhere(place: Workplace) -> None:
     recorded = pathlib.Path(__file__).parents[1] / "conformance" / "claude" / "hangterm.jsonl"
     words = [str(pathlib.Path(sys.executable).with_name("swetrials")), "stream", str(recorded), "--agent", "claude"]

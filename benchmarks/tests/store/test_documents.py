@@ -214,7 +214,10 @@ def test_an_alias_repeats_a_value(write: Write) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert problems_of(tmp_path / "none.yaml") == [f"{tmp_path}/none.yaml: no such file"]
     assert problems_of(tmp_path) == [f"{tmp_path}: is a folder, not a file"]
-    assert problems_of(Path("/dev/zero")) == ["/dev/zero: is larger than 16 MiB"]
+    assert problems_of(Path("/dev/zero")) == ["/dev/zero: cannot be read: is a device or a socket, not a file"]
+    with (tmp_path / "large.yaml").open("wb") as file:
+        file.truncate(16 * 2**20 + 1)
+    assert problems_of(tmp_path / "large.yaml") == [f"{tmp_path}/large.yaml: is larger than 16 MiB"]
     assert problems_of(Path("a\0b"))[0].endswith("cannot be read: embedded null byte")
     (tmp_path / "long").write_text("")
     assert problems_of(tmp_path / "long" / "x.yaml")[0].endswith("cannot be read: Not a directory")

@@ -1,6 +1,7 @@
 """Single files: a crash leaves the old state or the new one, never a half."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -50,8 +51,13 @@ def test_kill_9_in_the_middle_of_many_writes_leaves_a_whole_file(tmp_path: Path)
 def test_a_write_that_fails_keeps_the_old_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_atomically(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_atomically(path, "\udcff")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_atomically(path, "x" * 1001)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert path.read_text() == "old"
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError):

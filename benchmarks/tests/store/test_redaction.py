@@ -69,6 +69,29 @@ def test_names_that_speak_of_a_secret(name: str, hidden: bool) -> None:
     assert redactor.hides(name, "anything") is hidden
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "hidden"),
+    [
+        ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "32000000", False),
+        ("OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX", "32000000", False),
+        ("THINKING_TOKEN_BUDGET", "10000000", False),
+        ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "sk-32000000", True),  # a secret in the wrong place
+        ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "3200000000000000", True),  # no number of tokens
+        ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "32000000\n", True),
+        ("GITHUB_TOKEN", "12345678", True),
+        ("MINIO_TOKEN", "12345678", True),
+        ("MAX_AUTH_TOKEN", "12345678", True),
+        ("TOKEN_LIMIT_KEY", "12345678", True),
+        ("MAX_PASSWORD", "12345678", True),
+    ],
+)
+def test_a_number_under_the_name_of_a_limit_of_tokens_is_no_secret(name: str, value: str, hidden: bool) -> None:
+    redactor = Redactor.from_environment({name: value})
+    assert redactor.hides(name, value) is hidden
+    assert Redactor().hides(name, value) is hidden
+    assert (MASK in redactor.text(f"see {value}")) is hidden
+
+
 @pytest.mark.parametrize("value", ["/run/user/0/agent.sock", "~/.ssh/id_ed25519", "./secrets.env", "true", "False"])
 def test_places_and_switches_are_no_secrets(value: str) -> None:
     assert Redactor.from_environment({"SSH_AUTH_SOCK": value}).text(f"see {value}") == f"see {value}"

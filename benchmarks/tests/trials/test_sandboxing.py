@@ -10,10 +10,10 @@ import pytest
 
 from swetrials.store.project import find_project
 from swetrials.trials.sandboxing import sandbox_for
-from swetrials.workspace.sandbox import confined, probe
+from swetrials.workspace.sandbox import Bubblewrap, confined, probe
 
 pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or (found := probe()[0]) is None or found.setpriv is None,
+    os.geteuid() != 0 or not isinstance(found := probe(), Bubblewrap) or found.setpriv is None,
     reason="only root has folders to itself and root to give up, and only where bubblewrap and setpriv work",
 )
 

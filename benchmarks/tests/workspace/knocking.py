@@ -61,10 +61,10 @@ def with_a_key() -> int:
 
 
 def main(work: str, listener: str) -> None:
-    from swetrials.workspace.sandbox import confined, probe
+    from swetrials.workspace.sandbox import Bubblewrap, confined, probe
 
-    found, _ = probe()
-    if found is None:
+    found = probe()
+    if not isinstance(found, Bubblewrap):
         print(json.dumps(None))
         return
     serial = with_a_key()

@@ -23,10 +23,10 @@ import pytest
 
 from swetrials.workspace import sandbox
 from swetrials.workspace.processes import MARK, Command, Limits, run_group
-from swetrials.workspace.sandbox import Bubblewrap, confined, given_up, probe
+from swetrials.workspace.sandbox import Absence, Bubblewrap, confined, given_up, probe
 from workspace.marked import living, running
 
-BWRAP, _ = probe()
+BWRAP = found if isinstance(found := probe(), Bubblewrap) else None
 NOBODY = 65534
 INSIDE = os.geteuid() or NOBODY
 ORDINARY = 60_123
@@ -218,9 +218,24 @@ def test_a_bwrap_that_does_not_work_is_told_in_its_own_words(
     broken.write_text(f"#!/bin/sh\necho 'bwrap: {said}' >&2\nexit 1\n" if said else "#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert probe.__wrapped__() == (None, f"bubblewrap does not work here: {said or 'exit code 1'}")
+    found = probe.__wrapped__()
+    assert isinstance(found, Absence)
+    assert found.why == f"bubblewrap does not work here: {said or 'exit code 1'}"
+    assert "allow namespaces" in found.mend
     broken.unlink()
-    assert probe.__wrapped__() == (None, "bubblewrap is not installed")
+    assert probe.__wrapped__() == Absence("bubblewrap is not installed", "install it (apt-get install bubblewrap)")
+
+
+def test_what_mends_it_is_carried_beside_the_reason_whatever_bwrap_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'bwrap: newuidmap is not installed' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = probe.__wrapped__()
+    assert isinstance(found, Absence) and found.why.endswith("is not installed")
+    assert found.mend == "allow namespaces to this user or container, or go without: --sandbox none"
 
 
 def test_the_proof_does_not_depend_on_what_the_search_path_leads_to(
@@ -230,7 +245,7 @@ def test_the_proof_does_not_depend_on_what_the_search_path_leads_to(
     if bwrap.setpriv:
         (tmp_path / "setpriv").symlink_to(bwrap.setpriv)
     monkeypatch.setenv("PATH", str(tmp_path))  # below /tmp, which is covered inside
-    assert probe.__wrapped__() == (bwrap, "")
+    assert probe.__wrapped__() == bwrap
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from swetrials.agents.claude_stream import ClaudeReader
 from swetrials.agents.install import Package
 from swetrials.agents.packages import PACKAGES
 from swetrials.agents.skill_prompt import prompt_with_skill
+from swetrials.store.reading import read_text
 from swetrials.wire.route import Dialect
 from swetrials.workspace.environment import allowed_environment
 
@@ -126,8 +127,8 @@ def _message(prompt: str) -> str:
 
 def _user_settings(path: Path) -> dict[str, object]:
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        settings = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: expected a JSON object")

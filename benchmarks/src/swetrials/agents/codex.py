@@ -28,6 +28,7 @@ from swetrials.agents.skill_prompt import prompt_with_skill
 from swetrials.agents.user_settings import read_settings
 from swetrials.agents.window import Window
 from swetrials.records.config import RunnerConfig
+from swetrials.store.reading import read_text
 from swetrials.wire.route import Dialect
 
 _PROFILE = "trial"
@@ -85,7 +86,7 @@ class Codex:
         prompt = job.home / "prompt.txt"
         files = {place / f"{_PROFILE}.config.toml": _config(job), prompt: prompt_with_skill(job)}
         if job.config.settings_file is not None:
-            files[place / CONFIG_FILE] = Path(job.config.settings_file).read_text(encoding="utf-8")
+            files[place / CONFIG_FILE] = read_text(Path(job.config.settings_file))
         argv = exec_argv(
             binary,
             model=job.route.model,

@@ -30,6 +30,7 @@ from swetrials.agents.events import (
 from swetrials.agents.failures import failure
 from swetrials.agents.jsonl import JsonLines, count, mapping, text
 from swetrials.agents.line_reader import LineReader
+from swetrials.agents.prompt_check import checked
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
 
@@ -148,7 +149,7 @@ class CodexReader(LineReader):
         return Retry(int(found[1]), delay_seconds=0.0, status=status, reason=message)
 
     def _completed(self, reported: dict[str, object]) -> End:
-        usage = disjoint_usage(reported)
+        usage, doubts = _checked(reported)
         if not (self._did_anything or self._text.strip() or usage.output):
             outcome = Outcome.of(OutcomeKind.EMPTY_SUCCESS, "the turn completed without any output")
         else:
@@ -159,7 +160,7 @@ class CodexReader(LineReader):
             usage=usage,
             text=self._text,
             responses_cut=self._untold,
-            doubts=_doubts(reported),
+            doubts=doubts,
         )
 
     def _failed(self, error: dict[str, object]) -> End:
@@ -182,25 +183,21 @@ def recognised(line: Mapping[str, object]) -> bool:
 
 def disjoint_usage(reported: dict[str, object]) -> Usage:
     """Return Codex's token counts as disjoint buckets; see the facts at the top of this file."""
+    return _checked(reported)[0]
+
+
+def _checked(reported: dict[str, object]) -> tuple[Usage, tuple[str, ...]]:
     sent = count(reported.get("input_tokens"))
     read = count(reported.get("cached_input_tokens"))
     written = count(reported.get("cache_write_input_tokens"))
-    # More from the cache than was sent cannot be: then nobody knows what was fresh.
-    fresh = None if sent is None else sent - (read or 0) - (written or 0)
-    return Usage(
-        fresh_input=None if fresh is None or fresh < 0 else fresh,
+    usage = Usage(
+        fresh_input=None if sent is None else max(sent - (read or 0) - (written or 0), 0),
         cache_read=read,
         cache_write=written,
         output=count(reported.get("output_tokens")),
         reasoning=count(reported.get("reasoning_output_tokens")),
     )
-
-
-def _doubts(reported: dict[str, object]) -> tuple[str, ...]:
-    sent, read = count(reported.get("input_tokens")), count(reported.get("cached_input_tokens"))
-    if sent is None or read is None or read <= sent:
-        return ()
-    return (f"the agent reports {read:,} cached tokens of {sent:,} in all",)
+    return checked(usage, sent)
 
 
 def _states(item: dict[str, object]) -> Iterable[tuple[str, object]]:

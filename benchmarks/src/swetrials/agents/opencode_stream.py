@@ -4,7 +4,8 @@ Facts it rests on (opencode 1.18.33):
 
 - Each model response of the main agent is a step: ``step_start`` with its first byte, a ``text`` for each whole
   text, a ``tool_use`` for each tool that is done, ``step_finish`` with the tokens. The buckets are disjoint; output
-  excludes reasoning.
+  excludes reasoning. ``total`` is the provider's own. opencode takes what was cached from the prompt and writes 0 for
+  the rest where that would be less.
 - There is no last event. A step that ends for another reason than tool calls (or an unknown one) ends the run,
   unless the conversation has outgrown its window: then a step follows that writes a summary, and a ``text`` by
   opencode itself that asks to go on.
@@ -34,6 +35,7 @@ from swetrials.agents.events import (
 from swetrials.agents.failures import failure
 from swetrials.agents.jsonl import JsonLines, count, mapping, text
 from swetrials.agents.line_reader import LineReader
+from swetrials.agents.prompt_check import checked
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage
 from swetrials.records.usage_sum import UsageSum
@@ -71,6 +73,7 @@ class OpenCodeReader(LineReader):
         self._nothings = 0
         self._untold = 0
         self._total = UsageSum()
+        self._doubts: tuple[str, ...] = ()
         self._counted: set[str] = set()
         self._text = ""
         self._reason = ""
@@ -111,7 +114,7 @@ class OpenCodeReader(LineReader):
         self._step_open = self._step_holds_something = False
 
     def _step(self, part: dict[str, object]) -> Iterator[Event]:
-        usage = disjoint_usage(mapping(part.get("tokens")))
+        usage, doubts = _checked(mapping(part.get("tokens")))
         self._reason = text(part.get("reason"))
         self._step_open = True
         if usage.total is None and not self._step_holds_something:
@@ -126,6 +129,7 @@ class OpenCodeReader(LineReader):
         if step_id not in self._counted:
             self._counted.add(step_id)
             self._total.add(usage)
+            self._doubts += doubts
         yield RequestUsage(step_id, usage, final=True)
 
     def _nothing(self) -> Iterator[Event]:
@@ -169,6 +173,7 @@ class OpenCodeReader(LineReader):
             api_error_status=count(mapping(self._error.get("data")).get("statusCode")),
             text=self._text,
             responses_cut=self._untold,
+            doubts=tuple(dict.fromkeys(self._doubts)),
         )
 
     def _outcome(self) -> Outcome:
@@ -188,6 +193,10 @@ def recognised(line: Mapping[str, object]) -> bool:
 
 def disjoint_usage(tokens: dict[str, object]) -> Usage:
     """Return a step's tokens with reasoning in the output; all zero means that the response told none."""
+    return _checked(tokens)[0]
+
+
+def _checked(tokens: dict[str, object]) -> tuple[Usage, tuple[str, ...]]:
     cache = mapping(tokens.get("cache"))
     said, thought = count(tokens.get("output")), count(tokens.get("reasoning"))
     buckets = Usage(
@@ -197,7 +206,10 @@ def disjoint_usage(tokens: dict[str, object]) -> Usage:
         output=None if said is None else said + (thought or 0),
         reasoning=thought,
     )
-    return buckets if buckets.total else Usage()
+    if not buckets.total:
+        return Usage(), ()
+    total = count(tokens.get("total"))
+    return checked(buckets, None if total is None or buckets.output is None else total - buckets.output)
 
 
 def _message(error: dict[str, object]) -> str:

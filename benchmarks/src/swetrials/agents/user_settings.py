@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from swetrials.store.reading import read_text
+
 
 def read_settings(path: Path, parse: Callable[[str], object]) -> dict[str, object]:
     """Return what a settings file holds.
@@ -15,8 +17,8 @@ def read_settings(path: Path, parse: Callable[[str], object]) -> dict[str, objec
         ValueError: the file cannot be read, or holds something else than one object; the message names it.
     """
     try:
-        settings = parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        settings = parse(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: expected one object of settings")

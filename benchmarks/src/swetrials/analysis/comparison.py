@@ -1,9 +1,11 @@
 """Setting two runs over the same tasks side by side."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from swetrials.analysis.figures import Figures, Values, mean
+from swetrials.analysis.mixtures import MixtureError, refuse_other_wordings
 from swetrials.analysis.summary import OF_A_TASK, ScoredTrial, SummaryError
 from swetrials.records.comparison import ComparedRun, Comparison, Mean, Measure, Unit
 from swetrials.records.fingerprint import Fingerprint
@@ -33,7 +35,7 @@ def compare(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial], folders
     common = tasks[0] & tasks[1]
     if not common:
         raise SummaryError(f"{folders[0]} and {folders[1]} have no task in common; compare runs over one dataset")
-    _refuse_rewording(first, second, folders)
+    _refuse_rewording((first, second), folders)
     one, other = ([trial for trial in trials if trial.metrics.task in common] for trials in (first, second))
     return Comparison(
         rehearsal=any(trial.metrics.trial.rehearsal for trial in (*one, *other)),
@@ -48,17 +50,12 @@ def compare(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial], folders
     )
 
 
-def _refuse_rewording(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial], folders: tuple[str, str]) -> None:
-    wordings = {trial.metrics.task: trial.metrics.trial for trial in first}
-    for trial in second:
-        task, worded = trial.metrics.task, trial.metrics.trial
-        other = wordings.get(task, worded)
-        given_alike = other.given_sha256 is not None and other.given_sha256 == worded.given_sha256
-        if other.task_sha256 != worded.task_sha256 and not given_alike:
-            raise SummaryError(
-                f"task {task} was worded differently in {folders[0]} and {folders[1]} (task_sha256); "
-                "run one of them again"
-            )
+def _refuse_rewording(sides: Sequence[Sequence[ScoredTrial]], folders: tuple[str, str]) -> None:
+    rows = [replace(trial.row, folder=name) for name, trials in zip(folders, sides, strict=True) for trial in trials]
+    try:
+        refuse_other_wordings(rows)
+    except MixtureError as error:
+        raise SummaryError(str(error)) from None
 
 
 def _differences(one: ScoredTrial, other: ScoredTrial) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from swetrials.records.published_record import (
 from swetrials.records.slug import model_slug
 from swetrials.store.files import first_fault, sha256_of
 from swetrials.store.problems import DocumentError, Problem
+from swetrials.store.reading import read_bytes
 from swetrials.store.results import EVALUATION, METRICS
 
 M = TypeVar("M", bound=BaseModel)
@@ -49,8 +50,7 @@ class Found:
 def is_json(path: Path) -> bool:
     """Whether a file begins like a JSON object, which no CSV does; one that cannot be read does not."""
     try:
-        with path.open("rb") as file:
-            return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+        return read_bytes(path, 64)[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
     except OSError:
         return False
 
@@ -131,7 +131,7 @@ class _Reader:
         try:
             if path.stat().st_size > _MOST_BYTES:
                 raise ValueError(f"is larger than {_MOST_BYTES // 2**20} MiB")
-            data = orjson.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+            data = orjson.loads(read_bytes(path).removeprefix(b"\xef\xbb\xbf"))
         except OSError as error:
             return self._note(path, "", f"cannot be read: {error.strerror or error}")
         except orjson.JSONDecodeError as error:

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, ValidationError
 
 from swetrials.records.requests import RequestRecord
 from swetrials.store.files import first_fault
+from swetrials.store.reading import read_bytes
 from swetrials.store.results import TrialFolder
 
 
@@ -26,7 +27,7 @@ def read_requests(folder: TrialFolder, tell: Callable[[str], None]) -> Iterator[
         if not path.parent.name.isdecimal():
             continue
         try:
-            lines = path.read_bytes().splitlines()
+            lines = read_bytes(path).splitlines()
         except OSError as error:
             tell(f"left out: {path}: {error.strerror}")
             continue

@@ -32,6 +32,7 @@ from swetrials.records.router_evaluation import (
 from swetrials.store.documents import load_dataset
 from swetrials.store.files import sha256_of
 from swetrials.store.judged_inputs import JudgedTable, Need, read_judged_inputs
+from swetrials.store.reading import read_bytes
 
 CURVE_FLOORS = tuple(50 + 2.5 * step for step in range(17))
 """The floors of the curve, 50 to 90."""
@@ -315,7 +316,7 @@ def _provenance(request: EvaluationRequest, ground: Ground) -> EvaluationProvena
 
 
 def _digest(path: Path | None) -> str | None:
-    return None if path is None else sha256_of(path.read_bytes())
+    return None if path is None else sha256_of(read_bytes(path))
 
 
 def _text(path: Path | None) -> str | None:

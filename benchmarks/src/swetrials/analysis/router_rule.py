@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from swetrials.records.errors import KnownError
 from swetrials.records.router_evaluation import RouterStatus
 from swetrials.store.files import sha256_of
+from swetrials.store.reading import read_bytes
 
 T = TypeVar("T")
 Entry = Mapping[str, Any]
@@ -156,7 +157,7 @@ class RouterRule:
 def _load(path: Path) -> tuple[ModuleType, str]:
     """Return the file as a module, and the digest of the very bytes that it was made from."""
     try:
-        source = path.read_bytes()
+        source = read_bytes(path)
     except OSError as error:
         raise RuleError(f"{path}: {error.strerror or error}; the router's rule is read from there") from None
     module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec("swe_router_rule", None, origin=str(path)))

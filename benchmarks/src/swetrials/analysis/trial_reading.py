@@ -17,6 +17,7 @@ from swetrials.records.metrics import Hosting
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Completeness, Usage
 from swetrials.store.files import RecordError, first_fault, refuse_foreign
+from swetrials.store.reading import read_bytes
 from swetrials.store.results import TrialFolder
 
 P = TypeVar("P", bound="RecordPart")
@@ -342,7 +343,7 @@ def read_part(path: Path, kind: type[P]) -> P:
         RecordError: the file cannot be read, or that part of it is of another shape.
     """
     try:
-        return kind.model_validate_json(path.read_bytes())
+        return kind.model_validate_json(read_bytes(path))
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None
     except ValidationError as error:

@@ -20,6 +20,7 @@ from swetrials.pipeline.batch_checks import batch_checks
 from swetrials.pipeline.batch_plan import BatchOptions, BatchPlan, batch_config, lay_out_batch, plan_batch
 from swetrials.pipeline.batch_status import BatchStatus, Board
 from swetrials.pipeline.batch_step import COMMAND, run_step
+from swetrials.pipeline.dry_run import describe
 from swetrials.pipeline.judge_choice import JudgeChoice
 from swetrials.pipeline.workbench import UsageError, Workbench
 from swetrials.records.models import ModelRegistry
@@ -41,9 +42,15 @@ _TAIL_SECONDS = 0.5
 
 
 def start(
-    models: Sequence[str], path: Path | None, flags: Mapping[str, object], options: BatchOptions, *, detach: bool
+    models: Sequence[str],
+    path: Path | None,
+    flags: Mapping[str, object],
+    options: BatchOptions,
+    *,
+    detach: bool,
+    dry_run: bool = False,
 ) -> int:
-    """Check a batch and start it: in the background, or here.
+    """Check a batch and start it: in the background, or here. With ``dry_run``, print what would run, model by model.
 
     Returns:
         Exit code. In the background: 0 once it has been started. Here: 1 when a model's run or judging failed.
@@ -58,6 +65,9 @@ def start(
         return USAGE
     benches = lay_out_batch(config, models, options)
     plan = plan_batch(benches, options)
+    if dry_run:
+        print("\n\n".join(describe(bench) for bench in benches))
+        return 0
     if (running := process.find(_folder(), _SERVICE)) is not None:
         raise UsageError(f"a batch is running already: pid {running.pid}; see: swetrials batch status")
     if not _checked(benches, options):

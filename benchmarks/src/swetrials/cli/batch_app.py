@@ -49,6 +49,7 @@ def start(
     yes: Annotated[bool, typer.Option("--yes", help="Accept middling windows; move earlier trials away.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Keep finished trials, run the others.")] = False,
     force: Annotated[bool, typer.Option("--force", help="With --resume: run again what was asked otherwise.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")] = False,
     no_detach: Annotated[bool, typer.Option("--no-detach", help="Stay in this terminal until it is done.")] = False,
 ) -> None:
     """Run models one after another, in the background; a model that fails does not stop the rest."""
@@ -65,7 +66,7 @@ def start(
         force=force,
     )
     also = [str(flags.pop("model"))] if "model" in flags else []
-    _leave(batch.start([*(models or ()), *also], config, flags, options, detach=not no_detach))
+    _leave(batch.start([*(models or ()), *also], config, flags, options, detach=not no_detach, dry_run=dry_run))
 
 
 @batch_app.command(hidden=True, epilog="Example: swetrials batch work .tools/run/batch-plan.json")

@@ -15,6 +15,7 @@ from swetrials.pipeline.workbench import UsageError
 from swetrials.records.metrics import Finding
 from swetrials.reports import figures
 from swetrials.reports.trace import trace_line
+from swetrials.store.reading import open_file
 from swetrials.trials.plausibility import output_doubts
 
 _CHUNK_BYTES = 1 << 20
@@ -37,7 +38,7 @@ def show(file: Path, agent: str | None, *, follow: bool, as_json: bool) -> int:
         raise UsageError(f"--agent: {agent!r} is not one of {', '.join(AGENTS)}")
     watcher = _Watcher(file, AGENTS[agent] if agent is not None else None, quiet=as_json)
     try:
-        with file.open("rb") as stream:
+        with open_file(file) as stream:
             for data in _growing(stream, watcher.tally) if follow else _whole(stream):
                 watcher.take(data)
     except OSError as error:

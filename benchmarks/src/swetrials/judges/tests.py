@@ -20,7 +20,7 @@ from swetrials.store.files import sha256_of
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.patch import PatchError, apply_patch
 from swetrials.workspace.processes import Command, LaunchError, Limits, run_captured
-from swetrials.workspace.sandbox import confined, probe
+from swetrials.workspace.sandbox import NOT_WANTED, Absence, confined, probe
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _TAIL_BYTES = 4096
@@ -77,8 +77,9 @@ class TestsJudge:
         """Tell whether the commands, which run a trial's code, will be confined."""
         name = "tests"
         if bench.bwrap is None:
-            why = probe()[1] or "as was asked for"
-            return Check(name, "warning", f"commands run without a sandbox: {why}; none was tried")
+            found = probe()
+            absent = found if isinstance(found, Absence) else NOT_WANTED
+            return Check(name, "warning", f"commands run without a sandbox: {absent.why}; none was tried")
         return Check(name, "ok", "commands run in bubblewrap; none was tried, setup included")
 
 

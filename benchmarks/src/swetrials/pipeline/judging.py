@@ -12,6 +12,7 @@ from swetrials.records.evaluation import TESTS, Evaluation, RubricEvaluation, Te
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset
 from swetrials.store.files import RecordError, write_record
+from swetrials.store.reading import read_bytes
 from swetrials.store.results import TrialFolder
 from swetrials.trials.identity import still_given
 from swetrials.trials.plan import prompt_sha256
@@ -107,7 +108,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
         repo=repo or dataset.repo_address(task),
         commit=metrics.provenance.commit or task.ref,
         artifacts=texts,
-        patch=patch.read_bytes() if patch.is_file() else None,
+        patch=read_bytes(patch) if patch.is_file() else None,
         hidden_files=dataset.hidden_files(task),
     )
 

@@ -22,7 +22,6 @@ from swetrials.records.words import counted
 from swetrials.store.project import Project
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
-from swetrials.trials.sandboxing import mend_for
 from swetrials.trials.standing import Standing
 from swetrials.trials.witnesses import other_models
 from swetrials.wire.route import Dialect, Route
@@ -65,8 +64,8 @@ def _sandbox(sandbox: Sandbox) -> Check:
             if sandbox.as_root
             else ("the agent can read whatever you can")
         )
-        detail = f"none, {sandbox.missing}: {whom}; run only repositories and models that you trust"
-        return Check("sandbox", "warning", detail, mend_for(sandbox.missing))
+        detail = f"none, {sandbox.missing.why}: {whom}; run only repositories and models that you trust"
+        return Check("sandbox", "warning", detail, sandbox.missing.mend)
     if sandbox.as_root:
         detail = f"bubblewrap, running as root, {sandbox.as_root}: {hides}, but it can read all other files of root"
         return Check("sandbox", "warning", detail, "run the harness as an ordinary user")

@@ -81,10 +81,10 @@ def _find(model: str, lists: Sequence[str], *, everywhere: bool) -> tuple[types.
         infos = [info for info in providers[name].models if _at_home(info, everywhere)] if name in providers else []
         for reference in spellings(model):
             for info in infos:
-                if _names(info.match, reference, price_name(model)):
+                if _spells_out(info.match, price_name(model), model_id=reference):
                     return info, name
         # A list may spell out dated names alone: a name without a date is the same model, if it is the only one.
-        namesakes = [info for info in infos if _spells(info.match, price_name(model))]
+        namesakes = [info for info in infos if _spells_out(info.match, price_name(model), model_id=None)]
         if len(namesakes) == 1 and not is_dated(model):
             return namesakes[0], name
     return None
@@ -107,38 +107,32 @@ def _context(info: types.ModelInfo, terms: Mapping[str, str], at: datetime) -> M
     return context if any(dict(variant.when) == context for variant in known) else None
 
 
-def _spells(clause: types.MatchLogic, name: str) -> bool:
-    match clause:
-        case types.ClauseOr():
-            return any(_spells(part, name) for part in clause.or_)
-        case types.ClauseEquals():
-            return price_name(clause.equals) == name
-        case types.ClauseStartsWith():
-            return price_name(clause.starts_with) == name
-        case types.ClauseContains():
-            return price_name(clause.contains) == name
-        case types.ClauseEndsWith():
-            return price_name(clause.ends_with) == name
-    return False
+def _spells_out(rule: types.MatchLogic, name: str, *, model_id: str | None) -> bool:
+    """Tell whether a list's rule for an entry spells out a model's name, and is not merely a pattern that fits it.
 
-
-def _names(clause: types.MatchLogic, reference: str, name: str) -> bool:
-    match clause:
+    Args:
+        rule: by what the package finds the entry.
+        name: the model's name as :func:`price_name` writes it.
+        model_id: an id that the rule has to match, too. ``None``: the name is enough, and a rule that names nothing
+            without an id (several conditions at once, a regular expression) does not count.
+    """
+    match rule:
         case types.ClauseOr():
-            return any(_names(part, reference, name) for part in clause.or_)
+            return any(_spells_out(part, name, model_id=model_id) for part in rule.or_)
         case types.ClauseAnd():
-            return clause.is_match(reference) and any(_names(part, reference, name) for part in clause.and_)
+            parts = (_spells_out(part, name, model_id=model_id) for part in rule.and_)
+            return model_id is not None and rule.is_match(model_id) and any(parts)
         case types.ClauseRegex():
-            return re.fullmatch(clause.regex, reference) is not None
+            return model_id is not None and re.fullmatch(rule.regex, model_id) is not None
         case types.ClauseEquals():
-            spelt = clause.equals
+            spelt = rule.equals
         case types.ClauseStartsWith():
-            spelt = clause.starts_with
+            spelt = rule.starts_with
         case types.ClauseEndsWith():
-            spelt = clause.ends_with
+            spelt = rule.ends_with
         case types.ClauseContains():
-            spelt = clause.contains
-    return clause.is_match(reference) and price_name(spelt) == name
+            spelt = rule.contains
+    return price_name(spelt) == name and (model_id is None or rule.is_match(model_id))
 
 
 def _price(

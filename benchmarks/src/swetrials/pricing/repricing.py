@@ -11,6 +11,7 @@ from swetrials.pricing.hardware import THROUGHPUT, Rent, hardware_cost
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.store.files import write_atomically
+from swetrials.store.reading import read_bytes
 from swetrials.store.results import TrialFolder
 
 SELF_HOSTED = frozenset({"vllm", "endpoint"})
@@ -34,7 +35,7 @@ class Repriced:
     def write(self) -> None:
         """Put the new costs into ``metrics.json``, atomically: its cost blocks and ``total_cost_usd``, nothing else."""
         path = self.folder.metrics_file
-        data = orjson.loads(self.folder.file_to_read.read_bytes())
+        data = orjson.loads(read_bytes(self.folder.file_to_read))
         data["total_cost_usd"] = self.cost.amount_usd
         data["cost"] = self.cost.model_dump(mode="json")
         data["cost_winning_attempt"] = self.attempts[-1].model_dump(mode="json")

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from swetrials.records.base import Record
 from swetrials.store.files import sha256_of
 from swetrials.store.problems import DocumentError, Problem
+from swetrials.store.reading import read_bytes
 
 R = TypeVar("R", bound=Record)
 
@@ -47,7 +48,7 @@ def read_csv(path: Path, kind: type[R]) -> CsvSource[R]:
         DocumentError: one problem per fault, with line and column; of many faults the first few.
     """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         text = data.decode("utf-8-sig")
     except OSError as error:
         raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None

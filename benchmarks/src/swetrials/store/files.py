@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from swetrials.records.base import Record
 from swetrials.records.errors import KnownError
 from swetrials.records.published_record import kind_of, tree_of
+from swetrials.store.reading import read_bytes
 
 R = TypeVar("R", bound=Record)
 
@@ -28,13 +29,17 @@ def sha256_of(data: bytes | str) -> str:
 def write_atomically(path: Path, data: bytes | str) -> None:
     """Put ``data`` at ``path`` in one step: written beside it, flushed to disk, then renamed over it.
 
-    Folders on the way are made. A crash leaves the old file or the new one.
+    Folders on the way are made. A crash leaves the old file or the new one. A device or a pipe, such as
+    ``/dev/stdout``, is written into: put in its place, a file would take it from everybody.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        path.write_bytes(_as_bytes(data))
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         with beside.open("wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+            file.write(_as_bytes(data))
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -45,9 +50,29 @@ def write_atomically(path: Path, data: bytes | str) -> None:
         beside.unlink(missing_ok=True)
 
 
+def _as_bytes(data: bytes | str) -> bytes:
+    return data.encode(errors="replace") if isinstance(data, str) else data
+
+
 def to_json(record: Record) -> bytes:
-    """Return a record as indented JSON that ends in a newline."""
-    return orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    """Return a record as indented JSON that ends in a newline.
+
+    What is no text, as the bytes of a folder's name in another encoding, becomes a question mark: JSON has no word for
+    it, and the record is not to be lost for it.
+    """
+    data, options = record.model_dump(mode="json"), orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    try:
+        return orjson.dumps(data, option=options)
+    except TypeError:
+        return orjson.dumps(_as_text(data), option=options)
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_as_text(key): _as_text(item) for key, item in value.items()}
+    return [_as_text(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def write_record(path: Path, record: Record) -> None:
@@ -94,7 +119,7 @@ def refuse_foreign(path: Path) -> None:
         ForeignRecordError: it did.
     """
     try:
-        data = orjson.loads(path.read_bytes())
+        data = orjson.loads(read_bytes(path))
     except (OSError, orjson.JSONDecodeError):
         return
     if kind_of(data) is not None:
@@ -109,7 +134,7 @@ def read_record(path: Path, kind: type[R]) -> R:
     """
     data: object = None
     try:
-        data = orjson.loads(path.read_bytes())
+        data = orjson.loads(read_bytes(path))
         return kind.model_validate(data)
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None

@@ -14,6 +14,7 @@ from swetrials.records.published_record import kind_of
 from swetrials.store.files import read_record
 from swetrials.store.problems import DocumentError, Problem
 from swetrials.store.published_inputs import judged_inputs_of
+from swetrials.store.reading import read_bytes
 from swetrials.store.validation import did_you_mean
 
 _COLUMNS = ("task", "floor", "tier")
@@ -50,7 +51,7 @@ def read_judged_inputs(path: Path) -> JudgedTable:
         DocumentError: the file cannot be read, or is a CSV with faults: one problem each, with its line.
     """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None
     if data.lstrip()[:1] == b"{":
@@ -67,7 +68,7 @@ def read_foreign_judged_inputs(path: Path, source: str | None = None) -> JudgedI
         DocumentError: it is such a file and has faults, or cannot be read.
     """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise DocumentError([Problem(str(path), None, "", error.strerror or str(error))]) from None
     data = _published(content)

@@ -14,6 +14,8 @@ _SHORTEST = 8
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|COOKIE|AUTH(?!OR(?!IZ))", re.IGNORECASE)
 # The name of a commit's author is in no way secret, and stands in many a text.
+_LIMIT_NAME = re.compile(r"(?:^|_)(?:MAX|MIN|LIMIT|BUDGET|THRESHOLD|WINDOW)(?:_|$)", re.IGNORECASE)
+_AMOUNT = re.compile(r"[0-9]{1,9}")
 _AS_BYTES = "surrogateescape"
 # How Python hands over a variable that is not UTF-8.
 
@@ -36,7 +38,7 @@ class Redactor:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], extra: Iterable[str] = ()) -> Self:
         """Return a redactor for the values of every variable whose name speaks of a secret, and for ``extra``."""
-        named = (value for name, value in environment.items() if _SECRET_NAME.search(name) and not _PLACE.search(value))
+        named = (v for name, v in environment.items() if _speaks_of_a_secret(name, v) and not _PLACE.search(v))
         return cls([*named, *extra])
 
     def and_also(self, secrets: Iterable[str]) -> Self:
@@ -53,7 +55,18 @@ class Redactor:
 
     def hides(self, name: str, value: str) -> bool:
         """Whether a variable has to be masked when it is shown."""
-        return value in self._forms or bool(_SECRET_NAME.search(name))
+        return value in self._forms or _speaks_of_a_secret(name, value)
+
+
+def _speaks_of_a_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a secret, as its name has it.
+
+    One that names a limit of tokens and holds a number, such as ``CLAUDE_CODE_MAX_OUTPUT_TOKENS=32000``, holds none.
+    The name has to say a word for a limit and no other word for a secret: a token may well be of digits alone.
+    """
+    said = {word.upper() for word in _SECRET_NAME.findall(name)}
+    is_a_limit = said == {"TOKEN"} and _LIMIT_NAME.search(name) and _AMOUNT.fullmatch(value)
+    return bool(said) and not is_a_limit
 
 
 def _forms(secret: str) -> tuple[str, ...]:

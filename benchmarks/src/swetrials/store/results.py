@@ -11,6 +11,7 @@ from pathlib import Path
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import RecordError, read_record, write_record
+from swetrials.store.reading import read_bytes
 
 TRASH = ".trash"
 METRICS = "metrics.json"
@@ -116,7 +117,7 @@ def has_no_end(folder: TrialFolder) -> bool:
     what cannot be read tells nothing.
     """
     try:
-        record = folder.metrics_file.read_bytes()
+        record = read_bytes(folder.metrics_file)
         return _NO_END.search(record) is not None and _CUT.search(record) is not None
     except OSError:
         return False

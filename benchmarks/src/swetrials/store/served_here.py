@@ -7,6 +7,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from swetrials.records.metrics import Hosting
+from swetrials.store.reading import read_bytes
 
 SERVICES_FOLDER = "run"
 """Below the tools folder: state, lock and log of each service."""
@@ -36,7 +37,7 @@ def hosted_here(services: Path, port: int | None, model: str) -> Hosting:
         model: its served name.
     """
     try:
-        state = _State.model_validate(orjson.loads((services / "vllm.json").read_bytes()))
+        state = _State.model_validate(orjson.loads(read_bytes(services / "vllm.json")))
         if (state.port, state.notes.get("model")) != (port, model) or not psutil.pid_exists(state.pid):
             return Hosting()
         told = {name: state.notes[name] for name in HOSTING_NOTES if name in state.notes}

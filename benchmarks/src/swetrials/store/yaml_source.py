@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 from ruamel.yaml.reader import ReaderError
 
 from swetrials.store.problems import DocumentError, Problem
+from swetrials.store.reading import read_bytes
 from swetrials.store.yaml_words import in_plain_words
 
 Loc = tuple[str | int, ...]
@@ -20,7 +22,24 @@ _MAX_BYTES = 16 * 2**20
 _MAX_VALUES = 100_000  # aliases of aliases grow a few lines into billions of values
 _TEXT_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "timestamp", "value", "merge"))
 _KNOWN_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "map", "null", "seq")}
-_TOO_DEEP = "lists and mappings are nested too deeply"
+_MAX_DEPTH = 100
+_TOO_DEEP = f"lists and mappings are nested too deeply: more than {_MAX_DEPTH}, one in another"
+
+
+class _ShallowComposer(Composer):
+    """Gives up at a depth that nobody writes: the parser takes seconds for hundreds of levels, and hours for more."""
+
+    depth = 0
+
+    def compose_node(self, parent: Node | None, index: object) -> Node | None:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise RecursionError
+        try:
+            node: Node | None = super().compose_node(parent, index)
+            return node
+        finally:
+            self.depth -= 1
 
 
 @dataclass(frozen=True)
@@ -56,6 +75,7 @@ def read_yaml(path: Path) -> YamlSource:
     content = _read(path)
     text = _decode(file, content)
     yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _ShallowComposer
     try:
         root = yaml.compose(text)
     except (YAMLError, RecursionError, ArithmeticError, ValueError) as error:
@@ -86,8 +106,7 @@ def field_name(loc: Loc) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as stream:
-            content = stream.read(_MAX_BYTES + 1)
+        content = read_bytes(path, _MAX_BYTES + 1)
     except FileNotFoundError:
         message = "no such file"
     except IsADirectoryError:

@@ -18,7 +18,7 @@ from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.plan import Trial
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import Bubblewrap
+from swetrials.workspace.sandbox import NOT_WANTED, Absence, Bubblewrap
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Sandbox:
     bwrap: Bubblewrap | None
     hidden: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
-    missing: str = ""
+    missing: Absence = NOT_WANTED
 
     @property
     def as_root(self) -> str:
         """Why a program in it has the rights of root on this machine's files; empty when it has not."""
         if os.geteuid() != 0:
             return ""
-        return self.bwrap.as_root if self.bwrap else self.missing
+        return self.bwrap.as_root if self.bwrap else self.missing.why
 
     @property
     def name(self) -> str:

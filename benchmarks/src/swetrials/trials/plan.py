@@ -14,6 +14,7 @@ from swetrials.records.limits import Limits
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import sha256_of
+from swetrials.store.reading import read_bytes
 from swetrials.store.results import Scope, TrialFolder
 
 
@@ -86,7 +87,7 @@ def _settings_sha256(config: RunnerConfig) -> str | None:
     if config.settings_file is None:
         return None
     try:
-        return sha256_of(Path(config.settings_file).read_bytes())
+        return sha256_of(read_bytes(Path(config.settings_file)))
     except OSError:
         return None  # the pre-flight says what is wrong with it
 

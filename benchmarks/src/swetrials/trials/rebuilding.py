@@ -15,6 +15,7 @@ from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.requests import RequestRecord, RequestsBlock
 from swetrials.records.usage import UsageReport
 from swetrials.store.files import RecordError, read_record
+from swetrials.store.reading import read_bytes
 from swetrials.store.results import ATTEMPTS, TrialFolder
 from swetrials.trials.attempt import ATTEMPT, LOST
 from swetrials.trials.costing import Pricing, attempt_cost
@@ -171,7 +172,7 @@ def lost(folder: TrialFolder, metrics: Metrics, number: int, began_at: str) -> A
 def _requests(path: Path) -> Sequence[RequestRecord] | None:
     """Return the requests of a log; ``None`` without one. A line that was torn by the kill is passed over."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_bytes(path).splitlines()
     except OSError:
         return None
     records = []
@@ -188,7 +189,7 @@ def _heard(path: Path, agent_folder: str) -> Tally:
     tally = Tally()
     agent = next((agent for agent in AGENTS.values() if agent.folder == agent_folder), None)
     try:
-        said = path.read_bytes()
+        said = read_bytes(path)
     except OSError:
         return tally
     if agent is not None:

@@ -11,9 +11,7 @@ from swetrials.records.errors import KnownError
 from swetrials.store.project import Project
 from swetrials.trials.crew import Sandbox
 from swetrials.workspace.environment import is_open_folder, search_path, toolchain_roots
-from swetrials.workspace.sandbox import confined, given_up, probe
-
-_NOT_WANTED = "as was asked for"
+from swetrials.workspace.sandbox import NOT_WANTED, Absence, confined, given_up, probe
 
 
 class SandboxError(KnownError):
@@ -30,12 +28,12 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
         SandboxError: bubblewrap is asked for and does not work here.
     """
     if wanted == "none":
-        return Sandbox(None, missing=_NOT_WANTED)
-    found, missing = probe()
-    if found is None and wanted == "bubblewrap":
-        raise SandboxError(f"sandbox: {missing}; {mend_for(missing)}")
-    if found is None:
-        return Sandbox(None, missing=missing)
+        return Sandbox(None, missing=NOT_WANTED)
+    found = probe()
+    if isinstance(found, Absence):
+        if wanted == "bubblewrap":
+            raise SandboxError(f"sandbox: {found.why}; {found.mend}")
+        return Sandbox(None, missing=found)
     hidden = tuple(dict.fromkeys(place.resolve() for place in (project.root.parent, *private, *_covered())))
     readable = toolchains(os.environ)
     try:
@@ -43,15 +41,6 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
     except ValueError as error:
         raise SandboxError(f"{error}; move it, or go without: --sandbox none") from None
     return Sandbox(given_up(found, hidden, (*readable, *_installed(project.tools))), hidden, readable)
-
-
-def mend_for(missing: str) -> str:
-    """Return what mends it that there is no bubblewrap, from what :func:`~swetrials.workspace.sandbox.probe` says."""
-    if missing == _NOT_WANTED:
-        return "leave --sandbox none out"
-    if missing.endswith("not installed"):
-        return "install it (apt-get install bubblewrap)"
-    return "allow namespaces to this user or container, or go without: --sandbox none"
 
 
 def _installed(tools: Path) -> tuple[Path, ...]:

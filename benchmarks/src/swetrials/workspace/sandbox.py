@@ -42,8 +42,25 @@ class Bubblewrap:
     as_root: str = ""
 
 
+@dataclass(frozen=True)
+class Absence:
+    """Why there is no sandbox, and what mends that."""
+
+    why: str
+    mend: str
+
+
+NOT_WANTED = Absence("as was asked for", "leave --sandbox none out")
+_NOT_INSTALLED = Absence("bubblewrap is not installed", "install it (apt-get install bubblewrap)")
+
+
+def _not_allowed(said: str) -> Absence:
+    mend = "allow namespaces to this user or container, or go without: --sandbox none"
+    return Absence(f"bubblewrap does not work here: {said}", mend)
+
+
 @functools.cache
-def probe() -> tuple[Bubblewrap | None, str]:
+def probe() -> Bubblewrap | Absence:
     """Return bubblewrap when it is installed and a command really runs in it, and else why there is none.
 
     Being installed proves little: containers and kernels often forbid the namespaces it needs. What it runs for a
@@ -51,27 +68,31 @@ def probe() -> tuple[Bubblewrap | None, str]:
     """
     found = shutil.which("bwrap")
     if found is None:
-        return None, "bubblewrap is not installed"
+        return _NOT_INSTALLED
     plain = Bubblewrap(Path(found).resolve())
     if os.geteuid() != 0:
         said = _tried(plain)
-        return (None, f"bubblewrap does not work here: {said}") if said else (plain, "")
+        return _not_allowed(said) if said else plain
     setpriv = shutil.which("setpriv")
     dropping = replace(plain, setpriv=Path(setpriv).resolve()) if setpriv else plain
     said = _tried(dropping) if setpriv else "setpriv is not installed"
     if not said:
-        return dropping, ""
+        return dropping
     renamed = replace(plain, as_root=said)
     said = _tried(renamed)
-    return (None, f"bubblewrap does not work here: {said}") if said else (renamed, "")
+    return _not_allowed(said) if said else renamed
 
 
 @functools.cache
 def bubblewrap() -> Bubblewrap | None:
     """Return what :func:`probe` has found, fit for use where nothing is covered and the search path is what it is."""
-    found, _ = probe()
+    found = probe()
     named = search_path(os.environ.get("PATH", os.defpath)).split(os.pathsep)
-    return given_up(found, [], [path for path in map(Path, named) if path.is_dir()]) if found else None
+    return (
+        given_up(found, [], [path for path in map(Path, named) if path.is_dir()])
+        if isinstance(found, Bubblewrap)
+        else None
+    )
 
 
 def given_up(bwrap: Bubblewrap, hidden: Sequence[Path], shown: Sequence[Path]) -> Bubblewrap:

@@ -30,6 +30,7 @@ from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageReport
 from swetrials.store.files import write_atomically
 from swetrials.store.project import find_project
+from swetrials.store.reading import read_bytes
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
 from swetrials.trials.attempt import Attempt, run_attempt
@@ -91,7 +92,7 @@ class Errand:
             id=attempt_id,
             order=order,
             config=config.model_copy(update={**here, "api_key": None, "settings_file": None}),
-            settings=Path(config.settings_file).read_bytes() if config.settings_file else None,
+            settings=read_bytes(Path(config.settings_file)) if config.settings_file else None,
             agent=crew.agent,
             skill=crew.skill,
             limits=crew.limits,
