@@ -34,7 +34,9 @@ def _within(limits: Iterable[object]) -> str:
     """Return the limits of a field of a record in words; pydantic keeps each as an object with one of these names."""
     bounds: dict[str, float] = {}
     for limit in limits:
-        bounds |= {name: bound for name in ("ge", "gt", "le", "lt") if (bound := getattr(limit, name, None)) is not None}
+        bounds |= {
+            name: bound for name in ("ge", "gt", "le", "lt") if (bound := getattr(limit, name, None)) is not None
+        }
     return _between(bounds.get("ge"), bounds.get("gt"), bounds.get("le"), bounds.get("lt"))
 
 
