@@ -137,8 +137,9 @@ async def judge_trials(
     """Let each judge score each trial, one after another, and write what they say as they say it.
 
     A score that is there already is kept unless ``overwrite``, as long as the same would score it now
-    (``scored_sha256``); an unscored trial is always tried again. A trial that cannot be judged does not keep the
-    others from it.
+    (``scored_sha256``); an unscored trial is always tried again. A judge that fails takes no score away that the same
+    means have given: what was paid for stays. A score by other means does not outlive the asking. A trial that cannot
+    be judged does not keep the others from it.
     """
     words: list[Judged] = []
     for folder in folders:
@@ -177,8 +178,17 @@ async def _judge(
         return wanted
     scored_sha256 = judge.scored_sha256(wanted)
     word = await judge.score(wanted, bench, _log(folder, judge))
+    if word.status == "unscored" and _has_score(folder, judge, scored_sha256):
+        reason = f"{word.reason}; its earlier score by the same means stays"
+        return Judged(folder, judge.name, word.model_copy(update={"reason": reason}))
     record_word(folder, judge.label, word, scored_sha256)
     return Judged(folder, judge.name, word, skipped=not wanted.outcome.valid)
+
+
+def _has_score(folder: TrialFolder, judge: Judge, scored_sha256: str) -> bool:
+    known = folder.evaluation(folder.metrics())
+    earlier = known.judgments.get(judge.label) if known else None
+    return earlier is not None and earlier.scored and earlier.scored_sha256 == scored_sha256
 
 
 def _wanted(
