@@ -328,7 +328,7 @@ def test_the_proof_tells_which_model_answered(bench: Bench) -> None:
             "content": [{"type": "output_text", "text": "ready"}],
         }
         whole = {"id": "r", "model": "another-model", "status": "completed", "output": [said], "usage": usage}
-        events = [
+        events: list[dict[str, object]] = [
             {"type": "response.created", "response": {"id": "r", "model": "another-model"}},
             {"type": "response.output_item.done", "output_index": 0, "item": said},
             {"type": "response.completed", "response": whole},

@@ -14,6 +14,7 @@ from pipeline.written import rubric
 from swetrials.analysis.published_runs import Defaults, read_published_runs
 from swetrials.judges import Bench, CodexJudge, Judge, JudgeSettings, PersonalRoute, Submission, prompt
 from swetrials.judges.asking import scored_by_rule, unscored
+from swetrials.judges.rubric import ANCHORS
 from swetrials.judges.tests import TestsJudge
 from swetrials.pipeline.importing import write_tree
 from swetrials.pipeline.judging import (
@@ -358,7 +359,7 @@ def means(folder: TrialFolder) -> dict[str, str | None]:
 
 
 def mended_rubric(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompt, "ANCHORS", prompt.ANCHORS.replace("a token effort", "next to nothing"))
+    monkeypatch.setattr(prompt, "ANCHORS", ANCHORS.replace("a token effort", "next to nothing"))
 
 
 def mended_guidance(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
