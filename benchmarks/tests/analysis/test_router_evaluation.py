@@ -11,6 +11,7 @@ from analysis.published import PUBLISHED_RUNS
 from analysis.routing_by_hand import ByHand, judged_needs
 from swetrials.analysis.measured import MeasurementError, Measurements, one_set, tiers_of
 from swetrials.analysis.published_runs import Defaults, read_published_runs
+from swetrials.analysis.results_tree import read_rows
 from swetrials.analysis.router_evaluation import CURVE_FLOORS, EvaluationError, EvaluationRequest, evaluate
 from swetrials.analysis.router_rule import RuleError
 from swetrials.analysis.trial_row import TrialRow
@@ -350,3 +351,10 @@ def test_totals_are_the_sums_of_the_rows(tree: Path) -> None:
         low, high = totals.cost_saving_pct_estimate.low, totals.cost_saving_pct_estimate.high
         assert low is not None and high is not None
         assert low < (totals.cost_saving_pct or 0) < high <= 100
+
+
+def test_the_bases_that_costs_stand_on_are_named_as_the_records_name_them(tree: Path) -> None:
+    there = {row.cost_basis for row in read_rows(tree) if row.cost_usd is not None}
+    assert there == {"hardware", "reported"}
+    [said] = [told for told in evaluated(EvaluationRequest(tree, floors=(70.0,))).caveats if "bases" in told]
+    assert said.startswith("Costs of different bases are added and compared (hardware and reported);")

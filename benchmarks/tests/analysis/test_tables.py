@@ -7,12 +7,14 @@ import pytest
 
 from analysis.trees import attempt, write_requests, write_trial
 from pipeline.written import evaluation, metrics, rubric
+from swetrials.analysis.candidates import candidate_of, told_apart
 from swetrials.analysis.results_tree import ResultsTreeError, read_rows
 from swetrials.analysis.table_columns import TABLES, views
 from swetrials.analysis.tables import QueryError, query
 from swetrials.analysis.trial_row import TrialRow
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import UNITS
+from swetrials.records.metrics import Hosting
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.requests import RequestRecord
 from swetrials.records.usage import Usage
@@ -197,3 +199,16 @@ def test_names_of_views_and_columns_are_unique() -> None:
     assert len({table.name for table in TABLES} | {"runs"}) == len(TABLES) + 1
     for columns in views().values():
         assert len(set(columns)) == len(columns)
+
+
+def test_a_hosting_is_called_the_same_in_every_table(tree: Path) -> None:
+    hosting = Hosting(
+        instance_type="p5.48xlarge", tensor_parallel_size=8, precision="FP8", context_window=131_072, engine="vLLM 0.9"
+    )
+    write_trial(tree, metrics(task="e", hosting=hosting))
+    [(hosted,)] = ask(tree, "SELECT hosted FROM runs WHERE hosted IS NOT NULL")
+    assert hosted == "p5.48xlarge, TP 8, FP8, 131,072 tokens, vLLM 0.9"
+    [one] = [row for row in read_rows(tree) if row.hosted is not None]
+    words = told_apart(candidate_of(one))
+    assert ", ".join(word for name, word in words.items() if word and name in Hosting.model_fields) == hosted
+    assert set(words) >= set(Hosting.model_fields), "what nobody told has a place, too"

@@ -12,6 +12,7 @@ from e2e.intercepting import Interception, intercepted
 from e2e.test_bedrock import BEARER, MODEL, REGION, SECRET, SESSION, SIGV4, TOKEN, Way, bedrock, check_secrets
 from providers.fake_aws import GOOD_KEY
 from swetrials.store.documents import load_document
+from swetrials.store.project import find_project
 from swetrials.wire.rehearsal import RehearsalServer, Scenario, rehearse
 from swetrials.wire.rehearsal.access import Guard
 from wire.rehearsal.signatures import bearing, signed_by
@@ -21,6 +22,20 @@ pytestmark = [pytest.mark.slow, needs_agent("claude"), needs_agent("codex")]
 KEY, JUDGES_KEY = "key-of-the-candidate", "key-of-the-judge"
 JUDGES_MODEL = "openai.gpt-5.5"
 SCENARIO = load_document(QUICKSTART.with_suffix("") / "scenario.yaml", Scenario)
+
+
+def own_clone(root: Path) -> dict[str, str]:
+    """Make a clone for one test, for there is one batch at a time in each; return the variable that names it."""
+    real, clone = find_project(), root / "clone" / "benchmarks"
+    (clone / "src" / "swetrials").mkdir(parents=True)
+    (clone / "pyproject.toml").touch()
+    (clone / "config").symlink_to(real.config)
+    (clone.parent / ".claude").mkdir()
+    (clone.parent / ".claude" / "skills").symlink_to(real.skills)
+    (clone / ".tools").mkdir()
+    for agent in ("claude-code", "codex"):
+        (clone / ".tools" / agent).symlink_to(real.tools / agent)
+    return {"SWETRIALS_HOME": str(clone)}
 
 
 @contextmanager
@@ -36,7 +51,7 @@ def served(model: str) -> Iterator[RehearsalServer]:
 @pytest.mark.parametrize("shared", [False, True], ids=["its own endpoint", "the run's endpoint"])
 def test_the_judge_reaches_its_endpoint_with_its_key(tmp_path: Path, command: str, shared: bool) -> None:
     keys = {"SWETRIALS_API_KEY": KEY} if shared else {"SWETRIALS_API_KEY": KEY, "SWETRIALS_JUDGE_API_KEY": JUDGES_KEY}
-    place = Workplace(tmp_path, keys)
+    place = Workplace(tmp_path, keys | own_clone(tmp_path))
     with served("m-1") as server, served("j-1") as other:
         judge = ["--judge", "codex", "--judge-provider", "endpoint", "--judge-model", "m-1" if shared else "j-1"]
         judge += [] if shared else ["--judge-endpoint", other.base_url]
@@ -84,7 +99,7 @@ def test_the_judge_reaches_bedrock_as_the_agent_does(
         bedrock(way) as (server, environment),
         mantle(region or REGION, guard, tmp_path / "certificates") as (judges, interception),
     ):
-        place = Workplace(tmp_path, {**environment, **interception.environment})
+        place = Workplace(tmp_path, {**environment, **interception.environment, **own_clone(tmp_path)})
         model = [MODEL, "--no-detach"] if command == "batch" else ["--model", MODEL]
         judge = ["--judge", "codex", "--judge-provider", "bedrock", "--judge-model", JUDGES_MODEL]
         judge += ["--judge-aws-region", region] if region else []

@@ -2,8 +2,10 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import anyio
@@ -11,6 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from judges.submissions import submission
+from providers.server import Server, plain
 from swetrials.agents.install import find
 from swetrials.agents.packages import CODEX
 from swetrials.judges.base import Bench, JudgeSettings, Submission
@@ -310,3 +313,85 @@ def test_a_route_that_says_nothing_is_not_waited_for_longer_than_a_judging(bench
         "failed",
         "the judge gave no answer within 3 s (--judge-timeout-seconds)",
     )
+
+
+@pytest.mark.slow
+def test_the_proof_tells_which_model_answered(bench: Bench) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        if handler.command != "POST":
+            return plain(404, b"", "text/plain")(handler)
+        usage = {"input_tokens": 30, "output_tokens": 4, "total_tokens": 34}
+        said = {
+            "type": "message",
+            "id": "m",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "ready"}],
+        }
+        whole = {"id": "r", "model": "another-model", "status": "completed", "output": [said], "usage": usage}
+        events: list[dict[str, object]] = [
+            {"type": "response.created", "response": {"id": "r", "model": "another-model"}},
+            {"type": "response.output_item.done", "output_index": 0, "item": said},
+            {"type": "response.completed", "response": whole},
+        ]
+        body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+        return plain(200, body.encode(), "text/event-stream")(handler)
+
+    server = Server()
+    server.answer = answer
+    try:
+        check = anyio.run(judge(server.url).prove, bench)
+    finally:
+        server.close()
+    told = "judge-model was asked for, and the answers are from another-model"
+    assert (check.status, check.detail) == ("warning", told)
+    assert "--judge-model" in check.mend
+
+
+NOWHERE = {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"}
+
+
+def own_codex(home: Path, config: str, **variables: str) -> CodexJudge:
+    (home / ".codex").mkdir(parents=True)
+    (home / ".codex" / "config.toml").write_text(config)
+    return CodexJudge(JudgeSettings(TOOLS, PersonalRoute({"HOME": str(home), **NOWHERE, **variables})))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", ["", 'model = "gpt-5.5"\nmodel_provider = "openai"\n'])
+def test_that_nobody_is_logged_in_is_said_at_once(tmp_path: Path, bench: Bench, config: str) -> None:
+    began = time.monotonic()
+    # What Codex would make of the other key is nothing: it does not look at it.
+    check = anyio.run(own_codex(tmp_path / "person", config, OPENAI_API_KEY=KEY).prove, bench)
+    assert (check.status, check.detail) == ("failed", "your own Codex is not logged in")
+    assert "codex login" in check.mend and "--judge-provider" in check.mend
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.slow
+def test_who_has_another_way_to_the_model_needs_no_login(tmp_path: Path, bench: Bench) -> None:
+    async def run() -> Check:
+        async with rehearse(scenario(("single word: ready", [{"say": "ready"}]))) as server:
+            config = f'model = "their-model"\nopenai_base_url = "{server.base_url}/v1"\n'
+            return await own_codex(tmp_path / "person", config).prove(bench)
+
+    check = anyio.run(run)
+    assert check.status == "ok", check.detail
+
+
+@pytest.mark.parametrize(
+    ("config", "variables", "needed"),
+    [
+        ("", {}, True),
+        ("", {"OPENAI_API_KEY": KEY}, True),
+        ("", {"CODEX_API_KEY": KEY}, False),
+        ('model_provider = "corp"', {}, False),
+        ('openai_base_url = "http://127.0.0.1:9/v1"', {}, False),
+        ("no TOML", {}, True),
+    ],
+)
+def test_a_login_is_looked_for_where_nothing_else_can_stand_in_for_it(
+    tmp_path: Path, config: str, variables: dict[str, str], needed: bool
+) -> None:
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "config.toml").write_text(config)
+    assert PersonalRoute({"HOME": str(tmp_path), **variables}).needs_login is needed

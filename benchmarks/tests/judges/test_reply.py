@@ -108,12 +108,35 @@ def test_of_answers_that_differ_none_is_taken(text: str) -> None:
         parse_reply(text, "t1", UNITS)
 
 
-def test_a_key_that_stands_twice_says_nothing() -> None:
-    units = json.dumps(scored(25)["units"])
-    text = OWN.replace('"units": {', f'"units": {units}, "units": {{')
-    assert json.loads(text)["units"] == scored(4)["units"]
-    with pytest.raises(ReplyError, match=r"^units: "):
+LLD = '"lld": {"completeness": 4, '
+
+
+@pytest.mark.parametrize(
+    ("once", "twice", "key"),
+    [
+        ('"units": {', f'"units": {json.dumps(scored(25)["units"])}, "units": {{', "units"),
+        (LLD, f'"lld": {json.dumps(scored(25)["units"]["lld"])}, {LLD}', "units.lld"),
+        (LLD, f'{LLD}"completeness": 25, ', "units.lld.completeness"),
+        (LLD, f'{LLD}"total": 100, "total": 16, ', "units.lld.total"),
+        ('"task": "t1"', '"task": "t2", "task": "t1"', "task"),
+        ('"verdict": ""', '"verdict": "good", "verdict": ""', "verdict"),
+    ],
+)
+def test_an_answer_with_a_key_of_two_values_is_no_answer_and_no_other_is_taken_in_its_place(
+    once: str, twice: str, key: str
+) -> None:
+    text = OWN.replace(once, twice, 1)
+    assert text != OWN
+    with pytest.raises(ReplyError, match=rf"^{key}: stands twice with different values"):
         parse_reply(text, "t1", UNITS)
+    for beside in (f"It asks for {FULL}, but: {text}", f"{text} It asks for {FULL}."):
+        with pytest.raises(ReplyError, match="stands twice"):
+            parse_reply(beside, "t1", UNITS)
+
+
+def test_a_key_that_says_the_same_twice_says_it_once() -> None:
+    text = OWN.replace(LLD, f'"lld": {json.dumps(scored(4)["units"]["lld"])}, {LLD}', 1)
+    assert parse_reply(text, "t1", UNITS).scores["lld"].total == 16
 
 
 _POINTS = st.one_of(

@@ -176,6 +176,21 @@ def test_the_probe_tells_which_model_answered(yard: Yard, server: Server, served
         assert "--model" in check.mend
 
 
+def test_an_answer_that_the_agent_alone_tells_of_proves_nothing_where_there_is_a_meter(
+    yard: Yard, server: Server
+) -> None:
+    check = probed(bench_of(yard, SAID, meter=True))
+    told = "the agent says that it was answered, and the meter saw no answer of a model"
+    assert (check.status, check.detail[: len(told)]) == ("failed", told)
+    server.answer = says("some-model", input_tokens=30, output_tokens=0)
+    assert probed(bench_of(yard, CALLING + SAID, meter=True)).status == "failed"
+
+
+def test_without_a_meter_the_probe_does_not_say_who_answered(yard: Yard) -> None:
+    check = probed(bench_of(yard, SAID, meter=False))
+    assert (check.status, check.detail[:37]) == ("ok", "answered, by which model nobody saw, ")
+
+
 def test_what_a_failed_probe_has_cost_is_what_the_meter_saw(yard: Yard, server: Server) -> None:
     failing = f'{CALLING}cat "$RECORDED/err429.jsonl"'
     zeros = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}

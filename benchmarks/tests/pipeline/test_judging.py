@@ -1,6 +1,6 @@
 """Scoring trials that have run: what is kept, what is tried again, and what keeps nobody else from a score."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -12,8 +12,9 @@ import pytest
 from analysis.published import PUBLISHED_RUNS
 from pipeline.written import rubric
 from swetrials.analysis.published_runs import Defaults, read_published_runs
-from swetrials.judges import Bench, CodexJudge, Judge, JudgeSettings, PersonalRoute, Submission
-from swetrials.judges.asking import scored_by_rule
+from swetrials.judges import Bench, CodexJudge, Judge, JudgeSettings, PersonalRoute, Submission, prompt
+from swetrials.judges.asking import scored_by_rule, unscored
+from swetrials.judges.rubric import ANCHORS
 from swetrials.judges.tests import TestsJudge
 from swetrials.pipeline.importing import write_tree
 from swetrials.pipeline.judging import (
@@ -334,3 +335,113 @@ def test_what_scores_by_rubric_is_the_rubric_the_task_and_the_model_and_nothing_
     data["tasks"][0]["ground_truth"]["approach"] = "The answer is 43."
     yard.file.write_bytes(orjson.dumps(data))
     assert of() != same
+
+
+@dataclass(frozen=True)
+class Scripted(CodexJudge):
+    """The codex judge up to the asking, with all that it scores by; what it says is given, ``None`` is a failure."""
+
+    points: int | None = 20
+
+    async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation:
+        return unscored("the judge failed: rate_limited") if self.points is None else rubric(self.points)
+
+
+def scripted(model: str, points: int | None = 20, effort: str | None = None) -> Scripted:
+    return Scripted(JudgeSettings(Path(), PersonalRoute({}), model, effort), points)
+
+
+def means(folder: TrialFolder) -> dict[str, str | None]:
+    """Return what each judge's score in eval.json was made with."""
+    return {
+        name: said.scored_sha256 for name, said in read_record(folder.evaluation_file, Evaluation).judgments.items()
+    }
+
+
+def mended_rubric(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompt, "ANCHORS", ANCHORS.replace("a token effort", "next to nothing"))
+
+
+def mended_guidance(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = orjson.loads(yard.file.read_bytes())
+    data["tasks"][0]["ground_truth"]["approach"] = "The answer is 43."
+    yard.file.write_bytes(orjson.dumps(data))
+
+
+def other_hidden_bytes(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    (yard.file.parent / "hidden.txt").write_text("one and more\n")
+
+
+def nothing(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    return
+
+
+A, B = "codex/judge-a", "codex/judge-b"
+
+
+@pytest.mark.parametrize(
+    ("change", "effort_of_b", "anew"),
+    [
+        (nothing, None, set()),
+        (nothing, "high", {B}),
+        (mended_rubric, None, {A, B}),
+        (mended_rubric, "high", {A, B}),
+        (mended_guidance, None, {A, B}),
+        (other_hidden_bytes, None, {"tests"}),
+        (other_hidden_bytes, "high", {"tests", B}),
+    ],
+)
+def test_without_overwriting_each_judge_is_asked_again_where_it_would_score_by_other_means(
+    yard: Yard,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Yard, pytest.MonkeyPatch], None],
+    effort_of_b: str | None,
+    anew: set[str],
+) -> None:
+    folder = trial(yard)
+    (yard.file.parent / "hidden.txt").write_text("one\n")
+    with_hidden(yard, ["grep", "-q", "one", "hidden.txt"])
+    judge(yard, folder, by=[scripted("judge-a"), TestsJudge(), scripted("judge-b", 5)])
+    assert scores(folder) == {A: 80.0, "tests": True, B: 20.0}
+    before = means(folder)
+    change(yard, monkeypatch)
+
+    again: list[Judge] = [scripted("judge-a", 10), TestsJudge(), scripted("judge-b", 15, effort_of_b)]
+    datasets = Datasets(yard.dataset(), yard.root)
+    asked = {one.label for one in again if outstanding([folder], one, datasets, overwrite=False, repo=None)}
+    words = judge(yard, folder, by=again)
+
+    assert asked == anew == {one.label for one, word in zip(again, words, strict=True) if not word.skipped}
+    assert scores(folder) == {A: 40.0 if A in anew else 80.0, "tests": True, B: 60.0 if B in anew else 20.0}
+    assert {name for name, sha256 in means(folder).items() if sha256 != before[name]} == anew
+    evaluation = read_record(folder.evaluation_file, Evaluation)
+    assert evaluation.headline == A
+    assert evaluation.rubric is not None and evaluation.rubric.task_score == scores(folder)[A]
+    assert [word.skipped for word in judge(yard, folder, by=again)] == [True, True, True]
+
+
+def test_one_judge_is_asked_and_the_other_ones_score_by_the_old_rubric_stays_under_its_name(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = trial(yard)
+    judge(yard, folder, by=[scripted("judge-a"), scripted("judge-b", 5)])
+    before = means(folder)
+    mended_rubric(yard, monkeypatch)
+    (word,) = judge(yard, folder, by=[scripted("judge-b", 15)])
+    assert (word.skipped, scores(folder)) == (False, {A: 80.0, B: 60.0})
+    assert (means(folder)[A], means(folder)[B] == before[B]) == (before[A], False)
+
+
+def test_a_judge_that_fails_takes_no_score_away_that_the_same_means_have_given(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = trial(yard)
+    judge(yard, folder, by=[scripted("judge-a")])
+    before = folder.evaluation_file.read_bytes()
+    (word,) = judge(yard, folder, by=[scripted("judge-a", None)], overwrite=True)
+    assert word.failed and word.verdict is not None
+    assert word.verdict.reason == "the judge failed: rate_limited; its earlier score by the same means stays"
+    assert folder.evaluation_file.read_bytes() == before
+    mended_rubric(yard, monkeypatch)
+    (word,) = judge(yard, folder, by=[scripted("judge-a", None)])
+    assert (word.failed, scores(folder)) == (True, {A: None})

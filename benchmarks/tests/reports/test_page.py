@@ -184,6 +184,7 @@ def test_a_rehearsal_says_so_and_is_ranked_in_nothing(tmp_path: Path) -> None:
             write_trial(tmp_path, record, evaluation(record, rubric(points)))
     real, scripted = report(tmp_path, tmp_path).parts
     assert (real.rehearsal, scripted.rehearsal) == (False, True)
+    assert report(tmp_path, tmp_path).title == "swetrials: scope", "two parts of one scope: it is named once"
     assert real.answer[0].startswith("real scores: 60.0")
     assert scripted.answer == [
         "A rehearsal: the model is scripted. These figures show that the harness works and rank nothing."

@@ -48,15 +48,5 @@ def _label(candidate: Candidate, same_model: Sequence[Candidate]) -> str:
 
 def told_apart(candidate: Candidate) -> dict[str, str]:
     """Return all that tells candidates of one model apart, by name, in words; what nobody told is empty."""
-    hosted = candidate.hosted or Hosting()
-    return {
-        "agent": candidate.agent,
-        "skill": candidate.skill,
-        "provider": candidate.provider,
-        "instance_type": hosted.instance_type or "",
-        "gpu": hosted.gpu or "",
-        "tensor_parallel_size": f"TP {hosted.tensor_parallel_size}" if hosted.tensor_parallel_size else "",
-        "precision": hosted.precision or "",
-        "context_window": f"{hosted.context_window:,} tokens" if hosted.context_window else "",
-        "engine": hosted.engine or "",
-    }
+    hosted = dict.fromkeys(Hosting.model_fields, "") | (candidate.hosted or Hosting()).words
+    return {"agent": candidate.agent, "skill": candidate.skill, "provider": candidate.provider, **hosted}

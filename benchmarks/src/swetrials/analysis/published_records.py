@@ -20,7 +20,7 @@ from typing import Any
 
 from swetrials.agents import AGENTS
 from swetrials.analysis.source_trial import UNKNOWN_TIER, Defaults, SourceTrial
-from swetrials.records.cost import Cost
+from swetrials.records.cost import SELF_HOSTED, Cost
 from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation, UnitScore, task_score_of
 from swetrials.records.metrics import Finding, Hosting
 from swetrials.records.published_record import (
@@ -37,7 +37,6 @@ from swetrials.records.published_record import (
 from swetrials.records.published_run import Imported
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
 
-SELF_HOSTED = frozenset({"endpoint", "vllm"})
 _BESIDE_EVERYWHERE = frozenset({"codex", "strands"})
 _SERVER_COUNT = "vllm_prometheus"
 _EXACT_REPAIR = "exact"

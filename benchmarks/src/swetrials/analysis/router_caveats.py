@@ -52,7 +52,8 @@ def _thinnest(ground: Ground) -> str | None:
 
 
 def _bases(ground: Ground) -> str | None:
-    bases = sorted({row.hosting for row in ground.rows if row.cost_usd is not None})
+    bases = sorted({row.cost_basis for row in ground.rows if row.cost_usd is not None and row.cost_basis})
     if len(bases) < 2:
         return None
-    return f"Costs of different bases are added and compared ({' and '.join(bases)}); they are not quite alike."
+    named = f"{', '.join(bases[:-1])} and {bases[-1]}"
+    return f"Costs of different bases are added and compared ({named}); they are not quite alike."

@@ -262,8 +262,7 @@ class RunLine:
 
 
 def _hosted(run: RunLine) -> str | None:
-    told = [str(value) for name, _ in HOSTING if (value := getattr(run.first.hosted, name, None)) is not None]
-    return ", ".join(told) or None
+    return ", ".join(run.first.hosted.words.values() if run.first.hosted else ()) or None
 
 
 RUN_KEYS: tuple[Column[RunLine], ...] = (

@@ -1,7 +1,7 @@
 """``judge``: scoring trials that have run."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -25,12 +25,31 @@ def judge(request: JudgingRequest, path: Path | None, flags: Mapping[str, object
     choice = JudgeChoice.of(load_config(path, os.environ, flags), scenario)
     console = console_for_output()
     show = partial(print, flush=True)
-    words = run_async(
-        lambda: judge_folders(request, choice, partial(show_check, console), lambda judged: show(judged_line(judged)))
-    )
+
+    def tell(judged: Judged) -> None:
+        # Of a whole tree that cannot be judged the reason is the same throughout; it is told once, at the end.
+        if not judged.unjudgeable:
+            show(judged_line(judged))
+
+    words = run_async(lambda: judge_folders(request, choice, partial(show_check, console), tell))
+    for line in _unjudgeable(words):
+        show(line)
     failed = len({word.folder for word in words if word.failed})
     show(figures.counted(len({word.folder for word in words}), "trial") + (f", {failed} failed" if failed else ""))
     return 1 if failed else 0
+
+
+def _unjudgeable(words: Iterable[Judged]) -> Iterator[str]:
+    """Give a line for each reason why trials cannot be judged, with their number."""
+    reasons: dict[str, list[Judged]] = {}
+    for judged in words:
+        if judged.unjudgeable and judged.verdict is not None:
+            reasons.setdefault(judged.verdict.reason, []).append(judged)
+    for reason, found in reasons.items():
+        names = list(dict.fromkeys(judged.folder.path.name for judged in found))
+        trials = len({judged.folder for judged in found})
+        whom = names[0] if trials == 1 else f"{figures.counted(trials, 'trial')}, such as {names[0]}"
+        yield f"  {whom}: cannot be judged: {reason}"
 
 
 def judged_line(judged: Judged) -> str:

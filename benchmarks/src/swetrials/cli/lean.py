@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
 
@@ -11,6 +12,15 @@ class LeanGroup(TyperGroup):
     Typer converts an option by pydantic unless it is a switch that says true or false. A group's ``--help`` that is not
     given says neither, so that the help of any command below would load pydantic, which takes as long as all else.
     """
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  of the click that Typer brings along
+        """Run a command. What an option of it refuses is told in our words, and not in those of Typer's validator."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            from swetrials.cli.option_faults import in_our_words
+
+            raise in_our_words(error) from None
 
     def get_help_option(self, ctx: Any) -> Any:  # noqa: ANN401  of the click that Typer brings along
         """Return the option, which says false where it is not given."""

@@ -8,7 +8,8 @@ environment: with the login shell or the full one they would see the route's key
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,14 +28,18 @@ from swetrials.judges.base import Bench, JudgeSettings, Submission
 from swetrials.judges.checkout import CheckoutFailed, clean_checkout
 from swetrials.judges.grounding import GroundingWitness
 from swetrials.judges.prompt import judging_prompt
-from swetrials.judges.routes import EndpointRoute, refuses
+from swetrials.judges.routes import EndpointRoute, PersonalRoute, refuses
 from swetrials.judges.rubric import present_units, reply_schema
 from swetrials.providers.base import Check
 from swetrials.records.evaluation import UNITS, JudgeBlock, RubricEvaluation, judge_label
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.store.files import sha256_of
+from swetrials.store.redaction import Redactor
 from swetrials.store.stream_log import StreamLog
+from swetrials.wire.meter import Meter, metered
+from swetrials.wire.route import Route
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.processes import Command, Ended, LaunchError, Limits, run_captured, run_group
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
@@ -127,22 +132,33 @@ class CodexJudge:
             closed = f"{self.settings.route.base_url} refuses the connection: nothing listens there"
             return Check(_CHECK, "failed", closed, "start the server, or mend --judge-endpoint")
         async with attempt_space_aside(bench.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
-            session = _Session(self.settings, space, installed.binary)
             try:
-                with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:
-                    limit = self.settings.timeout_seconds
-                    answer = await session.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
+                return await self._proved(bench, space, installed)
             except LaunchError as error:
                 return Check(_CHECK, "failed", str(error), "make setup installs Codex")
-            if answer.failure:
-                return Check(_CHECK, "failed", bench.redactor.text(answer.failure), self.settings.route.remedy)
-            if broken := await session.sandbox_failure():
-                detail = f"its commands cannot run here, so no score will be grounded: {bench.redactor.text(broken)}"
-                return Check(_CHECK, "warning", detail, "allow unprivileged user namespaces on this machine")
-        model = self.settings.model or "of the configuration"
-        return Check(
-            _CHECK, "ok", f"codex {installed.version} via {self.settings.route.provider}, model {model}, answered"
-        )
+
+    async def _proved(self, bench: Bench, space: Space, installed: Installed) -> Check:
+        route, limit = self.settings.route, self.settings.timeout_seconds
+        async with _watched(self.settings, space, bench.redactor) as (settings, meter):
+            session = _Session(settings, space, installed.binary)
+            if isinstance(route, PersonalRoute) and route.needs_login and await session.lacks_login():
+                # Codex would try until its limit to be let in without one.
+                return Check(_CHECK, "failed", "your own Codex is not logged in", route.remedy)
+            with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:
+                answer = await session.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
+        if answer.failure:
+            told = answer.failure
+            if meter is not None and isinstance(route, EndpointRoute):
+                told = told.replace(meter.route.base_url, route.base_url)
+            return Check(_CHECK, "failed", bench.redactor.text(told), route.remedy)
+        served = meter.block().models_served if meter else ()
+        if self.settings.model and (others := another_answered(self.settings.model, served)):
+            return Check(_CHECK, "warning", others, "mend --judge-model or --judge-endpoint, unless it is the same")
+        if broken := await session.sandbox_failure():
+            detail = f"its commands cannot run here, so no score will be grounded: {bench.redactor.text(broken)}"
+            return Check(_CHECK, "warning", detail, "allow unprivileged user namespaces on this machine")
+        model = self.settings.model or ", ".join(served) or "of the configuration"
+        return Check(_CHECK, "ok", f"codex {installed.version} via {route.provider}, model {model}, answered")
 
     def _installed(self) -> Installed | None:
         return find(PACKAGES["codex"], self.settings.tools)
@@ -167,6 +183,21 @@ class CodexJudge:
         with StreamLog(log, bench.redactor) as stream:
             ask = partial(session.ask, limit_seconds=self.settings.timeout_seconds, schema=schema, stream=stream)
             return await score_by_asking(submission, block, ask, bench.redactor)
+
+
+@asynccontextmanager
+async def _watched(
+    settings: JudgeSettings, space: Space, redactor: Redactor
+) -> AsyncIterator[tuple[JudgeSettings, Meter | None]]:
+    """Put the meter on the way to an endpoint, to see which model answers; the other routes are Codex's own."""
+    route = settings.route
+    if not isinstance(route, EndpointRoute):
+        yield settings, None
+        return
+    real = Route(frozenset({"openai-responses"}), route.base_url, route.api_key, settings.model or "")
+    async with metered(real, space.root / "requests.jsonl", redactor) as meter:
+        passing = replace(route, base_url=meter.route.base_url, api_key=meter.route.api_key)
+        yield replace(settings, route=passing), meter
 
 
 class _Session:
@@ -211,6 +242,12 @@ class _Session:
             grounding=witness.grounding,
             duration_seconds=ended.wall_seconds,
         )
+
+    async def lacks_login(self) -> bool:
+        """Return whether Codex says that nobody has logged in; it looks in its own files and asks no server."""
+        command = Command((str(self._binary), "login", "status"), self._folder, self._environment)
+        ended, printed = await run_captured(command, Limits(wall_seconds=60), mark=self._space.root.name)
+        return ended.exit_code != 0 and b"not logged in" in printed.lower()
 
     async def sandbox_failure(self) -> str:
         """Return what Codex's sandbox says when it cannot run a command here; empty when it can."""

@@ -63,7 +63,11 @@ class _Reply(BaseModel):
 
 
 class _Twice:
-    """What a key says that stands twice in one object with different values: nothing that can be used."""
+    """What a key says that stands twice in one object with different values: nothing that can be used.
+
+    What a key says twice in the same way it says once. JSON leaves the meaning of both to the reader (RFC 8259,
+    section 4).
+    """
 
     def __repr__(self) -> str:
         return "two different values"
@@ -168,6 +172,8 @@ def _whole_number(digits: str) -> float:
 
 
 def _read(value: dict[str, object], task_id: str, units: tuple[str, ...]) -> _Reply:
+    if twice := list(_keys_with_two_values(value)):
+        raise ReplyError(f"{', '.join(twice)}: stands twice with different values; give each key once")
     try:
         reply = _Reply.model_validate(value)
     except ValidationError as error:
@@ -181,12 +187,23 @@ def _read(value: dict[str, object], task_id: str, units: tuple[str, ...]) -> _Re
     return reply
 
 
-def _is_attempt(value: dict[str, object], task_id: str) -> bool:
-    """Whether an object gives points to units of the task, however wrong they are."""
+def _keys_with_two_values(value: dict[str, object]) -> Iterator[str]:
+    """Give the keys of a reply, of its units and of each unit's points that stand twice with different values."""
     units = value.get("units")
-    given = units.values() if isinstance(units, dict) else ()
-    points = (unit.get(criterion) for unit in given if isinstance(unit, dict) for criterion in CRITERIA)
-    return value.get("task") == task_id and any(isinstance(number, int | float) for number in points)
+    parts = {"": value, "units.": units}
+    parts |= {f"units.{name}.": unit for name, unit in units.items()} if isinstance(units, dict) else {}
+    for prefix, part in parts.items():
+        if isinstance(part, dict):
+            yield from (f"{prefix}{key}" for key, given in part.items() if isinstance(given, _Twice))
+
+
+def _is_attempt(value: dict[str, object], task_id: str) -> bool:
+    """Whether an object gives points to units of the task, however wrong they are, or however often."""
+    task, units = value.get("task"), value.get("units")
+    given = units.values() if isinstance(units, dict) else (units,)
+    points = [unit.get(criterion) for unit in given if isinstance(unit, dict) for criterion in CRITERIA]
+    said = [*points, *given]
+    return (task == task_id or isinstance(task, _Twice)) and any(isinstance(one, int | float | _Twice) for one in said)
 
 
 def _complaint(location: tuple[int | str, ...], message: str) -> str:

@@ -18,6 +18,8 @@ _PERSONAL_VARIABLES = frozenset({"CODEX_HOME", "HOME", "CODEX_API_KEY", "OPENAI_
 _PROXIES = frozenset({"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"})
 _AWS_PREFIX = "AWS_"
 _LOOK_SECONDS = 5.0
+_OTHER_WAYS = frozenset({"openai_base_url", "chatgpt_base_url", "profile"})
+_MACHINES_CODEX = Path("/etc/codex")
 
 
 class JudgeRoute(Protocol):
@@ -63,13 +65,28 @@ class PersonalRoute:
             if name in wanted or name.upper() in _PROXIES or name.startswith(_AWS_PREFIX)
         }
 
-    def _named_in_config(self) -> set[str]:
+    @property
+    def needs_login(self) -> bool:
+        """Whether Codex can reach its model by the person's login alone, as far as can be told without asking anybody.
+
+        Codex 0.171 ``exec`` takes ``CODEX_API_KEY`` in place of a login; ``OPENAI_API_KEY`` does not count for it.
+        Another provider, or another address of OpenAI's, may want none; so may what the machine's own
+        configuration in ``/etc/codex`` sets up.
+        """
+        config = self._config()
+        told = config.keys() & _OTHER_WAYS or config.get("model_provider", "openai") != "openai"
+        return not (told or self.invoker.get("CODEX_API_KEY") or _MACHINES_CODEX.exists())
+
+    def _config(self) -> Mapping[str, object]:
         folder = self.invoker.get("CODEX_HOME") or str(Path(self.invoker.get("HOME", "~")) / ".codex")
         try:
-            config = tomllib.loads((Path(folder) / CONFIG_FILE).read_text(encoding="utf-8"))
+            return tomllib.loads((Path(folder) / CONFIG_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             # Codex itself says what is wrong with its configuration, when the route is proved.
-            return set()
+            return {}
+
+    def _named_in_config(self) -> set[str]:
+        config = self._config()
         blocks = [mapping(block) for block in mapping(config.get("model_providers")).values()]
         keys = [block.get("env_key") for block in blocks]
         headers = [name for block in blocks for name in mapping(block.get("env_http_headers")).values()]

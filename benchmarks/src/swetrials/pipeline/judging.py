@@ -29,12 +29,17 @@ _UNJUDGED = (JudgingError, RecordError, DocumentError, GitError, OSError)
 
 @dataclass(frozen=True)
 class Judged:
-    """What one judge said of one trial. ``skipped``: there was nothing to ask it for."""
+    """What one judge said of one trial.
+
+    ``skipped``: there was nothing to ask it for. ``unjudgeable``: the trial cannot be judged, by whomever; the reason
+    is in the word.
+    """
 
     folder: TrialFolder
     judge: str
     verdict: RubricEvaluation | TestsEvaluation | None
     skipped: bool = False
+    unjudgeable: bool = False
 
     @property
     def failed(self) -> bool:
@@ -48,7 +53,7 @@ class Datasets:
     def __init__(self, given: LoadedDataset | None, folder: Path) -> None:
         self._given = given
         self._folder = folder
-        self._found: dict[str, LoadedDataset] = {}
+        self._found: dict[str, LoadedDataset] | None = None
 
     def of(self, metrics: Metrics) -> LoadedDataset:
         """Return the dataset of a trial.
@@ -58,7 +63,7 @@ class Datasets:
                 trial is no part of the wording.
         """
         name = metrics.trial.dataset
-        dataset = self._given or self._found.get(name) or self._search(name)
+        dataset = self._given or self._known().get(name)
         if dataset is None:
             raise JudgingError(f"dataset {name!r} is not in {self._folder}; name its file with --dataset")
         tasks = {task.id: task for task in dataset.dataset.tasks}
@@ -70,14 +75,17 @@ class Datasets:
             )
         return dataset
 
-    def _search(self, name: str) -> LoadedDataset | None:
-        for path in sorted(self._folder.glob("*.yaml")):
-            try:
-                dataset = load_dataset(path)
-            except DocumentError:
-                continue
-            self._found.setdefault(dataset.dataset.name, dataset)
-        return self._found.get(name)
+    def _known(self) -> dict[str, LoadedDataset]:
+        """Return the project's datasets by name, read once: there may be a thousand trials of none of them."""
+        if self._found is None:
+            self._found = {}
+            for path in sorted(self._folder.glob("*.yaml")):
+                try:
+                    dataset = load_dataset(path)
+                except DocumentError:
+                    continue
+                self._found.setdefault(dataset.dataset.name, dataset)
+        return self._found
 
 
 def _is_as_given(dataset: LoadedDataset, task: Task, metrics: Metrics) -> bool:
@@ -130,8 +138,9 @@ async def judge_trials(
     """Let each judge score each trial, one after another, and write what they say as they say it.
 
     A score that is there already is kept unless ``overwrite``, as long as the same would score it now
-    (``scored_sha256``); an unscored trial is always tried again. A trial that cannot be judged does not keep the
-    others from it.
+    (``scored_sha256``); an unscored trial is always tried again. A judge that fails takes no score away that the same
+    means have given: what was paid for stays. A score by other means does not outlive the asking. A trial that cannot
+    be judged does not keep the others from it.
     """
     words: list[Judged] = []
     for folder in folders:
@@ -139,7 +148,7 @@ async def judge_trials(
             try:
                 judged = await _judge(folder, judge, bench, datasets, overwrite=overwrite, repo=repo)
             except _UNJUDGED as error:
-                judged = Judged(folder, judge.name, _unscored(judge, str(error)))
+                judged = Judged(folder, judge.name, _unscored(judge, str(error)), unjudgeable=True)
             words.append(judged)
             observe(judged)
     return words
@@ -170,8 +179,17 @@ async def _judge(
         return wanted
     scored_sha256 = judge.scored_sha256(wanted)
     word = await judge.score(wanted, bench, _log(folder, judge))
+    if word.status == "unscored" and _has_score(folder, judge, scored_sha256):
+        reason = f"{word.reason}; its earlier score by the same means stays"
+        return Judged(folder, judge.name, word.model_copy(update={"reason": reason}))
     record_word(folder, judge.label, word, scored_sha256)
     return Judged(folder, judge.name, word, skipped=not wanted.outcome.valid)
+
+
+def _has_score(folder: TrialFolder, judge: Judge, scored_sha256: str) -> bool:
+    known = folder.evaluation(folder.metrics())
+    earlier = known.judgments.get(judge.label) if known else None
+    return earlier is not None and earlier.scored and earlier.scored_sha256 == scored_sha256
 
 
 def _wanted(
@@ -185,7 +203,7 @@ def _wanted(
         scores = known.rubric if known and judge.label != TESTS else None
         if scores is not None and not overwrite:
             return Judged(folder, judge.name, scores, skipped=True)
-        raise JudgingError(f"{folder.path}: figures imported from {metrics.imported.file}, no artifacts to judge")
+        raise JudgingError(f"figures imported from {metrics.imported.file}, no artifacts to judge")
     submission = submission_for(folder, metrics, datasets.of(metrics), repo)
     if judge.label == TESTS and submission.task.verify is None:
         return Judged(folder, judge.name, None, skipped=True)

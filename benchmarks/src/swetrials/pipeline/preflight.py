@@ -17,13 +17,13 @@ from swetrials.records.dataset import Task
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.requests import RequestsBlock
+from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
 from swetrials.store.project import Project
 from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
 from swetrials.trials.standing import Standing
-from swetrials.trials.witnesses import other_models
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
 from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group
@@ -182,12 +182,14 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {bench.agent.name}")
         said = crew.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
-    seen = way.meter.block() if way.meter is not None else RequestsBlock()
-    if _answered(bench, tally):
-        if others := other_models(bench.config.model, seen.models_served):
+    seen = way.meter.block() if way.meter is not None else None
+    if _answered(tally, seen):
+        if seen is not None and (others := another_answered(bench.config.model, seen.models_served)):
             mend = "mend --model or --endpoint, unless it is another name of the same"
-            return Check("probe", "warning", others[0].message, mend)
-        answered = f"{bench.config.model} answered in {ended.wall_seconds:.1f} s"
+            return Check("probe", "warning", others, mend)
+        # The agent names the model that it was told to ask, whoever answers.
+        who = f"{bench.config.model} answered" if seen is not None else "answered, by which model nobody saw,"
+        answered = f"{who} in {ended.wall_seconds:.1f} s"
         if way.unmetered:
             return Check("probe", "warning", f"{answered}, past the meter: {way.unmetered}", "mend it, or --no-meter")
         return Check("probe", "ok", answered)
@@ -196,7 +198,9 @@ async def probe(bench: Workbench, crew: Crew) -> Check:
         detail = f"exit code {ended.exit_code} without an answer{': ' if said else ''}{said}"
     if tally.end is None and (retry := tally.pending_retry):
         detail = f"still being refused after {_PROBE_SECONDS:.0f} s: {retry.reason} (status {retry.status})"
-    billed = _billed(seen.usage if seen.turns else tally.usage) if bench.provider.priced == "tokens" else ""
+    elif tally.end is not None and tally.outcome.kind is OutcomeKind.COMPLETED:
+        detail = "the agent says that it was answered, and the meter saw no answer of a model"
+    billed = _billed(tally.usage if seen is None else seen.usage) if bench.provider.priced == "tokens" else ""
     return Check("probe", "failed", f"{detail}{billed}", "mend the route, or --skip-probe to go on regardless")
 
 
@@ -206,13 +210,19 @@ def _billed(usage: UsageReport) -> str:
     return f"; the probe was billed: {least}{usage.usage.total:,} tokens" if usage.usage.total else ""
 
 
-def _answered(bench: Workbench, tally: Tally) -> bool:
+def _answered(tally: Tally, seen: RequestsBlock | None) -> bool:
     """Whether the route is proved: the model has answered, with tokens.
 
-    How the agent then ends says nothing of the route. With one turn, a model that calls a tool first ends at the limit.
+    That is for the meter to say, and for the agent only where there is none. How the agent then ends says nothing of
+    the route, unless it failed: with one turn, a model that calls a tool first ends at the limit.
     """
     kind = tally.outcome.kind
-    return kind is OutcomeKind.COMPLETED or (kind in _ANSWERED and bool(tally.usage.usage.output))
+    if kind is not OutcomeKind.COMPLETED and kind not in _ANSWERED:
+        return False
+    if seen is not None:
+        # An answer that tells no tokens is one; an answer of 0 tokens is none.
+        return seen.turns > 0 and seen.usage.usage.output != 0
+    return kind is OutcomeKind.COMPLETED or bool(tally.usage.usage.output)
 
 
 async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, tally: Tally, stderr: Path) -> Ended:

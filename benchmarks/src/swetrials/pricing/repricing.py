@@ -8,14 +8,11 @@ import orjson
 
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import THROUGHPUT, Rent, hardware_cost
-from swetrials.records.cost import Cost
+from swetrials.records.cost import SELF_HOSTED, Cost
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.store.files import write_atomically
 from swetrials.store.reading import read_bytes
 from swetrials.store.results import TrialFolder
-
-SELF_HOSTED = frozenset({"vllm", "endpoint"})
-"""Providers whose models may run on a rented machine."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ Basis = Literal["metered", "hardware", "reported", "free", "mixed", "none"]
 """``metered``: tokens x dated price. ``hardware``: GPU-seconds x hourly rate. ``reported``: the CLI's own figure.
 ``free``: declared so. ``mixed``: a sum over several of these. ``none``: no price is known."""
 
+SELF_HOSTED = frozenset({"endpoint", "vllm"})
+"""Providers whose models may run on a rented machine: such a machine has a price by the hour, and no bill by tokens."""
+
 CostStatus = Literal["complete", "lower_bound", "unknown"]
 
 Bucket = Literal["fresh_input", "cache_read", "cache_write_5m", "cache_write_1h", "cache_write", "input", "output"]

@@ -117,6 +117,19 @@ class Hosting(Record):
     context_window: int | None = Field(None, ge=1, description="tokens that the server serves")
     engine: str | None = Field(None, description="name and version of what serves the model")
 
+    @property
+    def words(self) -> dict[str, str]:
+        """What is told, by name, in the words that every table uses; what nobody told is left out."""
+        words = {
+            "instance_type": self.instance_type,
+            "gpu": self.gpu,
+            "tensor_parallel_size": f"TP {self.tensor_parallel_size}" if self.tensor_parallel_size else None,
+            "precision": self.precision,
+            "context_window": f"{self.context_window:,} tokens" if self.context_window else None,
+            "engine": self.engine,
+        }
+        return {name: word for name, word in words.items() if word}
+
 
 class Metrics(Record):
     """One trial. The flat names are those that published results of this kind carry; the blocks are ours."""

@@ -5,6 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from swetrials.records.base import PathPart, Record, fault_at
+from swetrials.records.cost import SELF_HOSTED
 from swetrials.records.evaluation import UNITS, task_score_of
 
 Tokens = int | None
@@ -75,7 +76,7 @@ class PublishedRun(Record):
     @property
     def self_hosted(self) -> bool:
         """Whether the model ran on a rented machine: its cached tokens are then counted as input, too."""
-        return self.provider == "endpoint"
+        return self.provider in SELF_HOSTED
 
     @property
     def units(self) -> dict[str, int] | None:

@@ -1,6 +1,7 @@
 """Model ids as folder names."""
 
 import re
+from collections.abc import Iterable
 
 _HINT = re.compile(r"\[[^\]]*\]$")
 _REGION = re.compile(r"^(?:us|eu|apac|ap|jp|au|ca|sa|me|af|global|us-gov)\.(?=[a-z0-9-]+\.)")
@@ -35,6 +36,22 @@ def model_slug(model: str) -> str:
     if not slug:
         raise ValueError(f"{model!r} leaves no name for a folder")
     return slug
+
+
+def another_answered(asked: str, served: Iterable[str]) -> str:
+    """Return the sentence that another model than the one asked for has answered; empty when none has.
+
+    Two ids of one folder's name are one model. An ARN does not tell which model it stands for.
+    """
+    others = [] if asked.startswith("arn:") else [model for model in served if not _same_model(model, asked)]
+    return f"{asked} was asked for, and the answers are from {', '.join(others)}" if others else ""
+
+
+def _same_model(first: str, second: str) -> bool:
+    try:
+        return model_slug(first) == model_slug(second)
+    except ValueError:
+        return first == second
 
 
 def bare_model(model: str) -> str:

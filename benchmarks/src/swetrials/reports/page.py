@@ -105,7 +105,7 @@ def report(
         trials = BoardTrials(leaderboard(rows, tie_band=tie_band), read_backgrounds(tree, rows))
         prefix = f"{name}-" if len(groups) > 1 else ""
         parts.append(BoardPart(name, scope, rehearsal, sections(trials, link, prefix)))
-    return Report(f"swetrials: {', '.join(scope for scope, _ in groups)}", _now(), parts, left_out)
+    return Report(f"swetrials: {', '.join(dict.fromkeys(scope for scope, _ in groups))}", _now(), parts, left_out)
 
 
 def write_report(made: Report, page: Path, charts: Path | None) -> list[Path]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from swetrials.records.metrics import Finding
-from swetrials.records.slug import model_slug
+from swetrials.records.slug import another_answered
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
 
@@ -187,19 +187,9 @@ def counter_disagreements(headline: UsageReport, counters: VllmPrometheus) -> li
 
 
 def other_models(asked: str, served: Sequence[str]) -> list[Finding]:
-    """Return a finding when another model than the one asked for has answered; an ARN does not tell which it is."""
-    others = [] if asked.startswith("arn:") else [model for model in served if not _same_model(model, asked)]
-    if not others:
-        return []
-    message = f"{asked} was asked for, and the answers are from {', '.join(others)}"
-    return [Finding(code="model_differs", severity="warning", message=message)]
-
-
-def _same_model(first: str, second: str) -> bool:
-    try:
-        return model_slug(first) == model_slug(second)
-    except ValueError:
-        return first == second
+    """Return a finding when another model than the one asked for has answered."""
+    told = another_answered(asked, served)
+    return [Finding(code="model_differs", severity="warning", message=told)] if told else []
 
 
 def _differ(one: float, other: float) -> bool:
