@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from swetrials.records.errors import KnownError
+from swetrials.records.errors import UsageError
 
 
 def check_output(flag: str, path: Path | None) -> None:
@@ -16,9 +16,9 @@ def check_output(flag: str, path: Path | None) -> None:
     if path is None:
         return
     if path.is_dir():
-        raise _refusal(f"{flag} {path}: is a folder; name a file")
+        raise UsageError(f"{flag} {path}: is a folder; name a file")
     if path.exists() and not path.is_file():  # what is written takes the name of what was there
-        raise _refusal(f"{flag} {path}: is a device; name a file")
+        raise UsageError(f"{flag} {path}: is a device; name a file")
     _check_way(flag, path, path.parents)
 
 
@@ -35,14 +35,7 @@ def check_folder(flag: str, path: Path | None) -> None:
 def _check_way(flag: str, path: Path, way: Iterable[Path]) -> None:
     there = next((place for place in way if place.exists()), None)
     if there is not None and not there.is_dir():
-        raise _refusal(f"{flag} {path}: {there} is no folder")
-
-
-def _refusal(message: str) -> KnownError:
-    # It comes with all agents and providers: twice as long to load as all that a command needs to read a results tree.
-    from swetrials.pipeline.workbench import UsageError
-
-    return UsageError(message)
+        raise UsageError(f"{flag} {path}: {there} is no folder")
 
 
 class LeftOut:
