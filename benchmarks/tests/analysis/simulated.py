@@ -1,11 +1,14 @@
 """Trials as rows, made up: single ones, published ones, and whole trees of which the truth is known."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from analysis.published import published_rows
+from swetrials.analysis.leaderboard import leaderboard
 from swetrials.analysis.trial_row import TrialRow
+from swetrials.records.leaderboard import Leaderboard
 
 UNIT_COLUMNS = ("github_issue", "lld", "review", "testing", "implementation")
 
@@ -32,6 +35,12 @@ def failed(*, valid: bool = True, **fields: Any) -> TrialRow:  # noqa: ANN401
     """Return a trial that did not complete, on the model's account unless it is not valid."""
     outcome = "turn_limit" if valid else "rate_limited"
     return row(None, **{"outcome": outcome, "completed": False, "valid": valid, **fields})
+
+
+@cache
+def published_board() -> Leaderboard:
+    """Return the leaderboard of the published figures, which takes a second to work out."""
+    return leaderboard(published())
 
 
 def published() -> list[TrialRow]:

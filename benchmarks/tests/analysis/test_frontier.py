@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.published import published_rows
-from analysis.simulated import published, row
+from analysis.simulated import published_board, row
 from swetrials.analysis.candidates import by_candidate
 from swetrials.analysis.frontier import frontier_places, non_dominated
-from swetrials.analysis.leaderboard import leaderboard
 from swetrials.records.leaderboard import FrontierPlace
 
 POINTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=9)
@@ -38,7 +37,7 @@ def by_hand(rows: list[dict[str, str]]) -> set[str]:
 
 def test_the_published_models_are_on_the_frontier_where_a_calculation_by_hand_has_them() -> None:
     rows = published_rows()
-    board = leaderboard(published())
+    board = published_board()
     assert len(board.standings) == 18
     assert {one.model for one in board.standings if one.frontier_combined.on_frontier} == by_hand(rows)
     of_hosting = {one.model for one in board.standings if one.frontier_of_hosting.on_frontier}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.published import published_rows
-from analysis.simulated import UNIT_COLUMNS, failed, published, row
+from analysis.simulated import UNIT_COLUMNS, failed, published, published_board, row
 from swetrials.analysis.leaderboard import leaderboard
 from swetrials.analysis.mixtures import MixtureError
 from swetrials.analysis.trial_row import TrialRow
@@ -28,7 +28,7 @@ def model(board: Leaderboard, name: str) -> ModelStanding:
 
 @pytest.fixture(scope="module")
 def board() -> Leaderboard:
-    return leaderboard(published())
+    return published_board()
 
 
 def mean(rows: list[dict[str, str]], column: str) -> float:

@@ -43,6 +43,12 @@ def evaluated(request: EvaluationRequest) -> RouterEvaluation:
     return evaluation
 
 
+@pytest.fixture(scope="module")
+def judged_evaluation(tree: Path) -> RouterEvaluation:
+    """Evaluate the judged inputs, each task held out of what its own route is chosen by."""
+    return evaluated(EvaluationRequest(tree, judged_inputs=JUDGED, holdout=True, no_allow_list=True))
+
+
 def assert_same_totals(totals: EvaluationTotals, by_hand: dict[str, float]) -> None:
     ours = totals.model_dump() | {"kept": sum(totals.tasks_kept_on_baseline.values())}
     assert {name: ours[name] for name in by_hand} == pytest.approx(by_hand, abs=1e-6)
@@ -66,11 +72,13 @@ def assert_same_rows(run: EvaluationRun, hand: ByHand, needs: dict[str, tuple[fl
 
 
 @pytest.mark.parametrize("holdout", [True, False])
-def test_judged_floors_come_to_what_a_calculation_by_hand_says(tree: Path, holdout: bool) -> None:
+def test_judged_floors_come_to_what_a_calculation_by_hand_says(
+    tree: Path, judged_evaluation: RouterEvaluation, holdout: bool
+) -> None:
     hand, needs = ByHand(PUBLISHED_RUNS), judged_needs(JUDGED)
 
     request = EvaluationRequest(tree, judged_inputs=JUDGED, holdout=holdout, no_allow_list=True)
-    evaluation = evaluated(request)
+    evaluation = judged_evaluation if holdout else evaluated(request)
 
     [run] = evaluation.runs
     assert evaluation.config.baseline == BASELINE
@@ -131,9 +139,9 @@ def test_models_are_counted_and_the_curve_goes_through_the_sweep(tree: Path) -> 
         assert point.tasks_kept_on_baseline == expected["kept"]
 
 
-def test_reference_policies_come_to_what_the_trials_say(tree: Path) -> None:
+def test_reference_policies_come_to_what_the_trials_say(judged_evaluation: RouterEvaluation) -> None:
     hand, needs = ByHand(PUBLISHED_RUNS), judged_needs(JUDGED)
-    [run] = evaluated(EvaluationRequest(tree, judged_inputs=JUDGED, holdout=True, no_allow_list=True)).runs
+    [run] = judged_evaluation.runs
     lines = {line.policy: line for line in run.policies}
 
     # The oracle, by looking at every trial of every task.
@@ -172,9 +180,9 @@ def test_reference_policies_come_to_what_the_trials_say(tree: Path) -> None:
     assert lines["single_model_as_good"].model == as_good
 
 
-def test_floors_that_nobody_is_expected_to_reach_are_named_beforehand(tree: Path) -> None:
+def test_floors_that_nobody_is_expected_to_reach_are_named_beforehand(judged_evaluation: RouterEvaluation) -> None:
     hand, needs = ByHand(PUBLISHED_RUNS), judged_needs(JUDGED)
-    [run] = evaluated(EvaluationRequest(tree, judged_inputs=JUDGED, holdout=True, no_allow_list=True)).runs
+    [run] = judged_evaluation.runs
     missed = [task for task, pick in hand.route(needs, BASELINE, holdout=False).items() if not pick["named"]]
     assert sorted(task for floor in run.unreachable for task in floor.tasks) == sorted(missed)
     assert all(floor.nearest_score is not None and floor.nearest_score < floor.floor for floor in run.unreachable)

@@ -11,7 +11,7 @@ import pytest
 
 from serving.moving_metrics import MovingMetrics
 from swetrials.cli import collecting
-from swetrials.pipeline.workbench import UsageError
+from swetrials.records.errors import UsageError
 from swetrials.serving.time_series import TimeSeriesError
 
 

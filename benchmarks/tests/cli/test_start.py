@@ -30,6 +30,17 @@ def test_what_only_speaks_of_itself_loads_nothing_heavy(words: str) -> None:
     assert not loaded & HEAVY
 
 
+@pytest.mark.parametrize("words", ["results {}", "cost {}", "report {}", "answer {}"])
+def test_what_reads_results_loads_nothing_that_makes_them(words: str, tmp_path: Path) -> None:
+    there_is_none = words.format(tmp_path / "none").split()
+    code = f"{LOADED.replace('split(chr(46))[0]', 'strip()')}; {RUN.format(words=there_is_none)}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert str(tmp_path / "none") in done.stderr
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "swetrials.store.results" in loaded
+    assert not loaded & {"httpx", "swetrials.agents", "swetrials.providers", "swetrials.pipeline.workbench"}
+
+
 def test_interrupted_while_it_loads_it_ends_as_interrupted(tmp_path: Path) -> None:
     # Stands in for a slow disk: the first thing that the command line loads is interrupted.
     (tmp_path / "typer.py").write_text("import signal; signal.raise_signal(signal.SIGINT)\n")

@@ -12,7 +12,7 @@ from swetrials.pipeline.batch_budget import left_usd
 from swetrials.pipeline.batch_plan import BatchOptions, BatchPlan, batch_config, lay_out_batch, plan_batch
 from swetrials.pipeline.batch_status import BatchStatus, Board
 from swetrials.pipeline.batch_step import run_step
-from swetrials.pipeline.workbench import UsageError
+from swetrials.records.errors import UsageError
 from swetrials.store.documents import DocumentError
 from swetrials.store.files import read_record, write_record
 from swetrials.store.project import find_project

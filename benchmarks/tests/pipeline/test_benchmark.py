@@ -15,11 +15,12 @@ from pipeline.benches import QUICK, K, Watcher, bench_of, earlier, finished, run
 from providers.server import Answer, Server, json_answer, models, plain
 from swetrials.pipeline.benchmark import PreflightError, RunOptions, run_plan
 from swetrials.pipeline.preflight import probe
-from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.pipeline.workbench import Workbench
 from swetrials.pricing.book import PriceBook
 from swetrials.providers.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
+from swetrials.records.errors import UsageError
 from swetrials.records.limits import Limits
 from swetrials.records.lock import JudgePin, RunLock
 from swetrials.records.metrics import Metrics

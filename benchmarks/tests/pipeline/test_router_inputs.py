@@ -15,8 +15,9 @@ from providers.server import Server, models
 from swetrials.pipeline.benchmark import PreflightError, RunOptions
 from swetrials.pipeline.router_inputs import SETTLED, default_file, judge_inputs
 from swetrials.pipeline.router_question import first_step
-from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.pipeline.workbench import Workbench
 from swetrials.records.cost import Cost
+from swetrials.records.errors import UsageError
 from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.files import read_record

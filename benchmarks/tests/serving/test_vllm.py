@@ -12,7 +12,7 @@ import pytest
 from ports import port_for_a_server
 from serving.stand_in_vllm import FAILURES, install
 from swetrials.cli import serving
-from swetrials.pipeline.workbench import UsageError
+from swetrials.records.errors import UsageError
 from swetrials.records.metrics import Hosting
 from swetrials.records.models import HostedModel, ModelRegistry
 from swetrials.serving import process, vllm

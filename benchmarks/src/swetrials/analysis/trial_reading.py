@@ -5,6 +5,7 @@ of an older or a newer version over fields that no figure needs.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -270,7 +271,7 @@ class EvaluationPart(ScoresPart):
         return named or (JudgmentPart(kind="tests", tests=self.tests) if self.tests else None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrialReading:
     """One trial's figures, and its folder relative to the tree."""
 
@@ -290,7 +291,7 @@ class TrialReading:
         """The names of the judges that gave points, or tried to."""
         return [name for name in (self.evaluation.rubric_judges if self.evaluation else ()) if name != UNNAMED]
 
-    @property
+    @cached_property
     def judgment(self) -> tuple[str | None, JudgmentPart | None]:
         """The name of the judge whose scores are taken, and its word."""
         return self.evaluation.judged_by(self.judge) if self.evaluation else (None, None)
@@ -330,9 +331,10 @@ def read_scores(folder: TrialFolder, trial_id: str, kind: type[S]) -> S | None:
     Raises:
         RecordError: the file cannot be read, or that part of it is of another shape.
     """
-    if not folder.evaluation_file.exists():
+    try:
+        scores = _read(folder.evaluation_file, kind)
+    except FileNotFoundError:
         return None
-    scores = read_part(folder.evaluation_file, kind)
     return scores if scores.trial_id == trial_id else None
 
 
@@ -343,7 +345,17 @@ def read_part(path: Path, kind: type[P]) -> P:
         RecordError: the file cannot be read, or that part of it is of another shape.
     """
     try:
+        return _read(path, kind)
+    except FileNotFoundError as error:
+        raise RecordError(f"{path}: {error.strerror}") from None
+
+
+def _read(path: Path, kind: type[P]) -> P:
+    """Do what :func:`read_part` does; a file that is not there is a ``FileNotFoundError``."""
+    try:
         return kind.model_validate_json(read_bytes(path))
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None
     except ValidationError as error:

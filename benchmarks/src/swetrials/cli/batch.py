@@ -22,7 +22,8 @@ from swetrials.pipeline.batch_status import BatchStatus, Board
 from swetrials.pipeline.batch_step import COMMAND, run_step
 from swetrials.pipeline.dry_run import describe
 from swetrials.pipeline.judge_choice import JudgeChoice
-from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.pipeline.workbench import Workbench
+from swetrials.records.errors import UsageError
 from swetrials.records.models import ModelRegistry
 from swetrials.reports.figures import seconds
 from swetrials.reports.model_catalogue import catalogue_text, fit_key_text

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from swetrials.pipeline.workbench import UsageError
 from swetrials.records.config import base_url
+from swetrials.records.errors import UsageError
 from swetrials.records.slug import model_slug
 from swetrials.reports.figures import UNKNOWN, seconds
 from swetrials.serving import collector, process, time_series, vllm

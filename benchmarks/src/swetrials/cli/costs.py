@@ -6,11 +6,11 @@ from pathlib import Path
 import orjson
 
 from swetrials.cli.recovering import recover_below
-from swetrials.pipeline.workbench import UsageError
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import Rent
 from swetrials.pricing.repricing import Repriced, default_book, reprice
 from swetrials.records.cost import Cost, HardwareLine, TokenLine, UseLine
+from swetrials.records.errors import UsageError
 from swetrials.records.metrics import Metrics
 from swetrials.records.usage import UsageBlock
 from swetrials.records.words import counted

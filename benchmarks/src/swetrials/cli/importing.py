@@ -8,8 +8,8 @@ import orjson
 from swetrials.analysis.published_tree import Found, is_json, read_published
 from swetrials.analysis.source_trial import Defaults, ImportedTrial
 from swetrials.pipeline.importing import write_judged_inputs, write_tree
-from swetrials.pipeline.workbench import UsageError
 from swetrials.records.base import safe_path_part
+from swetrials.records.errors import UsageError
 from swetrials.records.outcome import OutcomeKind
 from swetrials.reports.figures import counted
 from swetrials.store.judged_inputs import read_foreign_judged_inputs

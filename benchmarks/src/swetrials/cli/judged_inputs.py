@@ -13,7 +13,7 @@ from swetrials.cli.rendering import console_for_output
 from swetrials.cli.viewing import viewer_of
 from swetrials.pipeline.benchmark import RunOptions
 from swetrials.pipeline.router_inputs import METRICS, SETTLED, default_file, judge_inputs, lay_out_judging
-from swetrials.pipeline.workbench import UsageError
+from swetrials.records.errors import UsageError
 from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.reports import figures
 from swetrials.reports.judged_inputs import judged_inputs_markdown

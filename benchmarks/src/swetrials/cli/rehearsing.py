@@ -4,7 +4,7 @@ from pathlib import Path
 
 import anyio
 
-from swetrials.pipeline.workbench import UsageError
+from swetrials.records.errors import UsageError
 from swetrials.store.documents import load_document
 from swetrials.wire.rehearsal import FaultKind, Scenario, rehearse
 

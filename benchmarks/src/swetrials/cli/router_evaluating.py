@@ -11,7 +11,7 @@ from swetrials.analysis.router_evaluation import EvaluationRequest, evaluate
 from swetrials.cli.outputs import LeftOut, check_output
 from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
-from swetrials.pipeline.workbench import UsageError
+from swetrials.records.errors import UsageError
 from swetrials.records.judged_inputs import BASE_FLOORS
 from swetrials.records.router_evaluation import RouterEvaluation
 from swetrials.reports import router_headline, router_tables

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from swetrials.cli.errors import PREFLIGHT
-from swetrials.pipeline.workbench import UsageError
+from swetrials.records.errors import UsageError
 from swetrials.records.models import HostedModel, ModelRegistry, WindowVerdict, window_verdict
 from swetrials.reports.figures import seconds
 from swetrials.reports.model_catalogue import catalogue_markdown, catalogue_text

@@ -11,7 +11,7 @@ from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent, StreamReader
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.recognising import Recogniser
-from swetrials.pipeline.workbench import UsageError
+from swetrials.records.errors import UsageError
 from swetrials.records.metrics import Finding
 from swetrials.reports import figures
 from swetrials.reports.trace import trace_line

@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 from swetrials.judges import JUDGES
 from swetrials.pipeline.defaults import with_benchmark
 from swetrials.pipeline.judge_choice import JudgeChoice
-from swetrials.pipeline.workbench import UsageError, Workbench, lay_out
+from swetrials.pipeline.workbench import Workbench, lay_out
 from swetrials.providers.vllm import DEFAULT_ENDPOINT
 from swetrials.records.base import Record
 from swetrials.records.config import RunnerConfig
+from swetrials.records.errors import UsageError
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import load_config
 from swetrials.store.project import find_project

@@ -14,9 +14,9 @@ from swetrials.pipeline.forecast import budget_check, forecast
 from swetrials.pipeline.locking import locked
 from swetrials.pipeline.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
 from swetrials.pipeline.recovery import recover_killed
-from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.pipeline.workbench import Workbench
 from swetrials.providers.base import Check, Hosting
-from swetrials.records.errors import KnownError
+from swetrials.records.errors import KnownError, UsageError
 from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
 from swetrials.store.results import TRASH, TrialFolder

@@ -9,8 +9,9 @@ from swetrials.judges import JUDGES, Bench, Judge
 from swetrials.pipeline.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan
 from swetrials.pipeline.judge_choice import JudgeChoice, open_judges
 from swetrials.pipeline.judging import Datasets, Judged, JudgingError, judge_trials, outstanding
-from swetrials.pipeline.workbench import UsageError, Workbench
+from swetrials.pipeline.workbench import Workbench
 from swetrials.providers.base import Check
+from swetrials.records.errors import UsageError
 from swetrials.records.metrics import Metrics
 from swetrials.records.words import counted
 from swetrials.store.documents import LoadedDataset, load_dataset

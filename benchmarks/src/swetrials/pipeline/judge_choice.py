@@ -18,10 +18,10 @@ from swetrials.judges import (
     JudgeSettings,
     PersonalRoute,
 )
-from swetrials.pipeline.workbench import UsageError
 from swetrials.providers.aws import find_region
 from swetrials.providers.rehearsal import scenario_beside
 from swetrials.records.config import RunnerConfig
+from swetrials.records.errors import UsageError
 from swetrials.records.lock import JudgePin
 from swetrials.store.documents import load_document
 from swetrials.store.project import Project

@@ -17,9 +17,10 @@ from swetrials.pipeline.defaults import with_benchmark
 from swetrials.pipeline.forecast import Forecast, budget_check
 from swetrials.pipeline.router_judgment import judge_task
 from swetrials.pipeline.router_question import SKILL, first_step, question_sha256
-from swetrials.pipeline.workbench import UsageError, Workbench, lay_out
+from swetrials.pipeline.workbench import Workbench, lay_out
 from swetrials.providers.base import Check, Hosting
 from swetrials.records.config import RunnerConfig
+from swetrials.records.errors import UsageError
 from swetrials.records.judged_inputs import JudgedInputs, Judgment
 from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.project import find_project

@@ -17,7 +17,7 @@ from swetrials.pricing.repricing import default_book
 from swetrials.providers import PROVIDERS
 from swetrials.providers.base import Hosting, Provider
 from swetrials.records.config import RunnerConfig
-from swetrials.records.errors import KnownError
+from swetrials.records.errors import UsageError
 from swetrials.store.documents import load_dataset
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
@@ -33,10 +33,6 @@ from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root, sweep
 
 T = TypeVar("T")
-
-
-class UsageError(KnownError):
-    """What was asked for cannot be done; the message says why and what mends it. Nothing was run."""
 
 
 @dataclass(frozen=True)

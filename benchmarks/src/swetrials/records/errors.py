@@ -11,3 +11,7 @@ class KnownError(Exception):
     """
 
     exit_code: ClassVar[int] = 2
+
+
+class UsageError(KnownError):
+    """What was asked for cannot be done; the message says why and what mends it. Nothing was run."""

@@ -1,11 +1,12 @@
 """The results tree: where a trial's files are, which trials there are, and what may be cleared."""
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from swetrials.records.evaluation import Evaluation
@@ -35,7 +36,7 @@ class TrialFolder:
 
     path: Path
 
-    @property
+    @cached_property
     def metrics_file(self) -> Path:
         """The record of the trial."""
         return self.path / METRICS
@@ -45,7 +46,7 @@ class TrialFolder:
         """Where the record is read: its own file, or what :func:`read_instead` was given."""
         return _INSTEAD.get(self.path.resolve(), self.metrics_file) if _INSTEAD else self.metrics_file
 
-    @property
+    @cached_property
     def evaluation_file(self) -> Path:
         """The scores of the trial."""
         return self.path / EVALUATION
@@ -97,8 +98,9 @@ def trial_folders(root: Path, unreadable: Callable[[OSError], None] | None = Non
         RecordError: a folder cannot be looked into, and ``unreadable`` is not given.
     """
     try:
-        if (root / METRICS).is_file():
-            yield TrialFolder(root)
+        trial = TrialFolder(root)
+        if trial.metrics_file.is_file():
+            yield trial
             return
         children = list(subfolders(root))
     except OSError as error:
@@ -158,10 +160,14 @@ def _is_apart(folder: Path) -> bool:
 
 
 def _visible(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+    # A listing tells what is a folder and what is a link; asking for each one anew takes longer than reading records.
+    try:
+        with os.scandir(folder) as entries:
+            folders = (entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            names = sorted(name for name in folders if not name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    children = sorted(folder.iterdir())
-    return [child for child in children if child.is_dir() and not child.is_symlink() and not child.name.startswith(".")]
+    return [folder / name for name in names]
 
 
 def read_instead(folder: TrialFolder, record: Metrics) -> None:

@@ -2,15 +2,14 @@
 
 import pytest
 
-from analysis.simulated import published
-from swetrials.analysis.leaderboard import leaderboard
+from analysis.simulated import published_board
 from swetrials.records.leaderboard import Leaderboard, PairedDifference
 from swetrials.reports.charts.pairs import told
 
 
 @pytest.fixture(scope="module")
 def board() -> Leaderboard:
-    return leaderboard(published())
+    return published_board()
 
 
 def pair(board: Leaderboard, a: str, b: str) -> PairedDifference:

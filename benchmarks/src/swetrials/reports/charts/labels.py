@@ -67,14 +67,21 @@ def place(
         font_size: in pixels.
         lines: what a name had better not cross.
     """
-    choices = [list(_places(point, font_size)) for point in points]
-    chosen = [places[0] for places in choices]
     dots = [Box(point.x, point.y, font_size, font_size) for point in points]
+
+    def alone(box: Box, point: Point) -> float:
+        return _beyond(box, width, height) + _far(box, point) + _over(box, dots, lines)
+
+    # What a place costs beside points and lines is the same in all rounds.
+    choices = [[(box, alone(box, point)) for box in _places(point, font_size)] for point in points]
+    chosen = [places[0][0] for places in choices]
     for _ in range(_ROUNDS):
+        before = list(chosen)
         for index, places in enumerate(choices):
             others = [box for other, box in enumerate(chosen) if other != index]
-            around = [(_OVER_NAME, others), (_OVER_POINT, dots), (_OVER_LINE, lines)]
-            chosen[index] = min(places, key=lambda box: _cost(box, points[index], around, width, height))
+            chosen[index] = min(places, key=lambda place: place[1] + _OVER_NAME * _met(place[0], others))[0]
+        if chosen == before:
+            break
     return chosen
 
 
@@ -86,14 +93,23 @@ def _places(point: Point, font_size: float) -> Iterator[Box]:
         yield Box(x, point.y + sin(angle) * (radius + high / 2), wide, high)
 
 
-def _cost(box: Box, point: Point, around: Sequence[tuple[float, Sequence[Box]]], width: float, height: float) -> float:
+def _beyond(box: Box, width: float, height: float) -> float:
     beyond = (
         max(0.0, box.width / 2 - box.x)
         + max(0.0, box.x + box.width / 2 - width)
         + max(0.0, box.height / 2 - box.y)
         + max(0.0, box.y + box.height / 2 - height)
     )
-    covered = sum(weight * sum(box.meets(other) for other in others) for weight, others in around)
-    far = box.distance(point) / _RADII[0]
-    leftwards = 0.3 if box.x < point.x else 0.0
-    return far + leftwards + _OUTSIDE * (beyond > 0) + beyond + covered
+    return _OUTSIDE * (beyond > 0) + beyond
+
+
+def _far(box: Box, point: Point) -> float:
+    return box.distance(point) / _RADII[0] + (0.3 if box.x < point.x else 0.0)
+
+
+def _over(box: Box, dots: Sequence[Box], lines: Sequence[Box]) -> float:
+    return _OVER_POINT * _met(box, dots) + _OVER_LINE * _met(box, lines)
+
+
+def _met(box: Box, others: Sequence[Box]) -> int:
+    return sum(map(box.meets, others))
