@@ -57,7 +57,7 @@ class AgentUnderTest:
     tells_requests: bool = True
     tells_cache_writes: bool = True
     tells_as_it_goes: bool = False
-    idle_seconds: int = 8
+    idle_seconds: int = 20
 
     @property
     def faults(self) -> list[FaultKind]:
