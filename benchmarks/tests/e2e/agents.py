@@ -77,7 +77,7 @@ CODEX = AgentUnderTest("codex", tells_requests=False, tells_cache_writes=False)
 OPENCODE = AgentUnderTest(
     "opencode",
     left_out=SILENT | {FaultKind.STATUS_500, FaultKind.STATUS_529, FaultKind.BROKEN_SSE, FaultKind.CUT},
-    idle_seconds=40,
+    idle_seconds=60,
 )
 PI = AgentUnderTest("pi", left_out=SILENT | {FaultKind.STATUS_529})
 # A failing request it sends eleven times in silence, within a minute: a status 429 shows it, recordings the others.
