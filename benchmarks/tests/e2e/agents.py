@@ -16,6 +16,7 @@ ENDINGS = {
     FaultKind.STATUS_529: OutcomeKind.PROVIDER_ERROR,
     FaultKind.STATUS_401: OutcomeKind.AUTH_FAILED,
     FaultKind.HTML: OutcomeKind.PROVIDER_ERROR,
+    FaultKind.GARBAGE: OutcomeKind.PROVIDER_ERROR,
     FaultKind.BROKEN_SSE: OutcomeKind.PROVIDER_ERROR,
     FaultKind.CUT: OutcomeKind.PROVIDER_ERROR,
     FaultKind.HANG_BEFORE_HEADERS: OutcomeKind.PROVIDER_ERROR,
@@ -37,7 +38,7 @@ HANGS = frozenset({FaultKind.HANG_BEFORE_HEADERS, FaultKind.HANG_MID_STREAM})
 
 SILENT = frozenset(
     {FaultKind.HANG_BEFORE_HEADERS, FaultKind.SLOW, FaultKind.CUT_MID_EVENT, FaultKind.CUT_AFTER_USAGE,
-     FaultKind.RESET_BEFORE_ANSWER}
+     FaultKind.RESET_BEFORE_ANSWER, FaultKind.GARBAGE}
 )  # fmt: skip
 """Faults that one agent is tried with for all: they end at a limit of the harness, or are much like another."""
 
@@ -56,7 +57,7 @@ class AgentUnderTest:
     tells_requests: bool = True
     tells_cache_writes: bool = True
     tells_as_it_goes: bool = False
-    idle_seconds: int = 8
+    idle_seconds: int = 20
 
     @property
     def faults(self) -> list[FaultKind]:
@@ -76,7 +77,7 @@ CODEX = AgentUnderTest("codex", tells_requests=False, tells_cache_writes=False)
 OPENCODE = AgentUnderTest(
     "opencode",
     left_out=SILENT | {FaultKind.STATUS_500, FaultKind.STATUS_529, FaultKind.BROKEN_SSE, FaultKind.CUT},
-    idle_seconds=20,
+    idle_seconds=60,
 )
 PI = AgentUnderTest("pi", left_out=SILENT | {FaultKind.STATUS_529})
 # A failing request it sends eleven times in silence, within a minute: a status 429 shows it, recordings the others.

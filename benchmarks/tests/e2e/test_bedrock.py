@@ -147,8 +147,8 @@ def test_a_fault_of_bedrock_ends_in_the_outcome_that_names_it(
 ) -> None:
     with bedrock(SKIP_AUTH, SCENARIO.with_fault(fault)) as (server, environment):
         place = Workplace(tmp_path, environment)
-        limits = ["--request-retries", "1", "--max-retries", "0", "--timeout-seconds", "20"]
-        limits += ["--idle-timeout-seconds", "6", "--skip-probe"]
+        limits = ["--request-retries", "1", "--max-retries", "0", "--timeout-seconds", "60"]
+        limits += ["--idle-timeout-seconds", "15", "--skip-probe"]
         place.run(*arguments(server, "--tasks", "word-tally", *limits))
     record = place.records()["word-tally"]
     assert record.outcome.kind is kind, record.outcome.detail

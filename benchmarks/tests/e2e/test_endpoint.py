@@ -141,9 +141,9 @@ def test_a_price_of_ones_own_says_so_and_a_trial_of_unknown_cost_makes_the_sum_a
     half = SCENARIO.model_copy(update={"scripts": tuple(scripts)})
     place = Workplace(tmp_path, {"SWETRIALS_API_KEY": KEY})
     with endpoint(PRICED, half) as server:
-        done = place.run(
-            *words(server, PRICED, "--tasks", "word-tally", "--tasks", "slugify-unicode", "--idle-timeout-seconds", "4")
-        )
+        tasks = ["--tasks", "word-tally", "--tasks", "slugify-unicode"]
+        limits = ["--idle-timeout-seconds", "15", "--max-retries", "0"]
+        done = place.run(*words(server, PRICED, *tasks, *limits))
     assert done.returncode == 1, done.stdout + done.stderr
     records = place.records()
     assert records["slugify-unicode"].outcome.kind is OutcomeKind.PROVIDER_ERROR

@@ -301,6 +301,14 @@ def test_an_agent_that_crashed_before_its_first_request_is_started_again(yard: Y
     assert first.requests is not None and first.requests.count == 0
 
 
+def test_an_agent_that_is_stopped_before_its_first_request_is_nobodys_and_is_started_again(yard: Yard) -> None:
+    metrics = yard.run(once(yard, "sleep 60") + WHOLE, max_retries=1, meter=True, idle_timeout_seconds=2)
+    first, second = metrics.attempts
+    assert (first.outcome.kind, first.outcome.blame) == (OutcomeKind.IDLE, Blame.AMBIGUOUS)
+    assert "before the agent had asked the model anything" in first.outcome.detail
+    assert second.reason == "retry"
+
+
 def test_a_topup_that_fails_is_repeated_as_one(yard: Yard) -> None:
     topup = (
         once(yard, FAILS_WITH_500)

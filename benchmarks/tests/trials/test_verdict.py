@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from swetrials.agents.events import End, Retry, Tally
+from swetrials.agents.events import End, Event, Notice, Retry, Session, Tally, Text, ToolCall
 from swetrials.records.metrics import DESIGN_DOCUMENTS, EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.records.requests import RequestRecord
@@ -117,7 +117,7 @@ def call(status: int | None, *, complete: bool = False, started: float = 1, last
 @pytest.mark.parametrize(
     ("calls", "kind"),
     [
-        ([], K.ROUTE_NOT_USED),
+        ([], K.IDLE),
         ([call(None)], K.PROVIDER_ERROR),
         ([call(None, started=50)], K.PROVIDER_ERROR),
         ([call(200, last_byte=3)], K.PROVIDER_ERROR),
@@ -134,6 +134,27 @@ def call(status: int | None, *, complete: bool = False, started: float = 1, last
 def test_at_the_wall_limit_blame_asks_the_meter(calls: list[RequestRecord], kind: OutcomeKind) -> None:
     seen = Seen.of(requests_block(calls), calls)
     assert decide(Tally(), ended("wall_limit"), (), seen, "").kind is kind
+
+
+@pytest.mark.parametrize("limit", ["wall_limit", "idle_limit"])
+@pytest.mark.parametrize(
+    ("shown", "kind", "blame"),
+    [
+        ([], K.IDLE, Blame.AMBIGUOUS),
+        ([Session("one")], K.IDLE, Blame.AMBIGUOUS),
+        ([Text("what a model said")], K.ROUTE_NOT_USED, Blame.HARNESS),
+        ([ToolCall("1", "shell", {})], K.ROUTE_NOT_USED, Blame.HARNESS),
+        ([Retry(1, 0.0, None, "connection refused"), Notice("again")], K.ROUTE_NOT_USED, Blame.HARNESS),
+    ],
+    ids=["nothing", "a session", "a text", "a tool call", "a retry"],
+)
+def test_an_agent_that_had_no_time_to_ask_is_told_from_one_that_asked_elsewhere(
+    limit: Cause, shown: list[Event], kind: OutcomeKind, blame: Blame
+) -> None:
+    tally = Tally()
+    tally.add(shown)
+    outcome = decide(tally, ended(limit), (), Seen(0, None), "", 60)
+    assert (outcome.kind, outcome.blame, outcome.valid) == (kind, blame, False)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,9 @@ MOST_LOSSES = 3
 
 _MAY_PASS = {OutcomeKind.RATE_LIMITED, OutcomeKind.PROVIDER_ERROR}
 
+_STARTS = {OutcomeKind.AGENT_CRASHED, OutcomeKind.IDLE}
+# Without a single request, these are a start that failed.
+
 
 def next_order(config: RunnerConfig, order: Order, attempts: Sequence[Attempt]) -> Order | None:
     """Return what to do after the last of a trial's attempts; ``None``: nothing more.
@@ -45,7 +48,7 @@ def next_order(config: RunnerConfig, order: Order, attempts: Sequence[Attempt]) 
 
 def may_pass(record: AttemptRecord) -> bool:
     """Whether the same attempt may well end otherwise a little later, through no doing of model or agent."""
-    if record.outcome.kind is OutcomeKind.AGENT_CRASHED:
+    if record.outcome.kind in _STARTS:
         return _requests(record) == 0
     return record.outcome.kind in _MAY_PASS
 

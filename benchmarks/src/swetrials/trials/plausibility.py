@@ -79,7 +79,8 @@ def call_doubts(requests: RequestsBlock, seen: Seen | None) -> list[Finding]:
     }
     said = ", ".join(f"{count} {reason}" for reason, count in reasons.items() if count)
     if said:
-        message = f"not all tokens are known: of {seen.requests} answers {said}"
+        answers = "answer" if seen.requests == 1 else "answers"
+        message = f"not all tokens are known: of {seen.requests} {answers} {said}"
         findings.append(Finding(code="usage_incomplete", severity="warning", message=message))
     return findings
 

@@ -48,10 +48,11 @@ def decide(
     2. The agent's own last word, held against the wire: an ending that needs a model, and no request reached the
        endpoint, is ``route_not_used``; one that is a failed call is named by the status of the last call on the wire,
        whatever the agent's words; an empty success for which no prompt was read is ``provider_error``.
-    3. A limit, without a last word: no request reached the endpoint: ``route_not_used``. The agent was waiting to
-       repeat a failed call: that failure. No call was ever answered, or for half of the limit or longer nothing came
-       of the last one's answer, or none of several got a whole one: ``provider_error``. Otherwise ``timed_out`` or
-       ``idle``.
+    3. A limit, without a last word: no request reached the endpoint: ``route_not_used`` where the stream shows that a
+       model was asked all the same, else ``idle``, for an agent that is slow to start and one that hangs look alike.
+       The agent was waiting to repeat a failed call: that failure. No call was ever answered, or for half of the limit
+       or longer nothing came of the last one's answer, or none of several got a whole one: ``provider_error``.
+       Otherwise ``timed_out`` or ``idle``.
     4. An exit without a last word: a full disk; a call that failed where none was ever answered: that failure;
        otherwise ``agent_crashed``.
     5. A success without all artifacts is ``incomplete_artifacts``.
@@ -111,7 +112,9 @@ def _failed_call(seen: Seen) -> Outcome:
 def _at_a_limit(tally: Tally, ended: Ended, seen: Seen | None, idle_seconds: float | None) -> Outcome:
     stopped = f"stopped after {ended.wall_seconds:.0f} s"
     if seen is not None and not seen.requests:
-        return Outcome.of(OutcomeKind.ROUTE_NOT_USED, f"no request reached the endpoint; {stopped}")
+        if _asked_a_model(tally):
+            return Outcome.of(OutcomeKind.ROUTE_NOT_USED, f"no request reached the endpoint; {stopped}")
+        return Outcome.of(OutcomeKind.IDLE, f"{stopped}, before the agent had asked the model anything")
     # Time ran out while the agent waited to repeat a failed request: the failure is the story.
     waiting = f"{stopped} while waiting to try again"
     if seen is not None and seen.status is not None:
@@ -130,6 +133,11 @@ def _at_a_limit(tally: Tally, ended: Ended, seen: Seen | None, idle_seconds: flo
     if idle:
         return Outcome.of(OutcomeKind.IDLE, f"{stopped} without any output")
     return Outcome.of(OutcomeKind.TIMED_OUT, f"{stopped}, its wall limit")
+
+
+def _asked_a_model(tally: Tally) -> bool:
+    """Whether a stream shows a model's work, or a call that failed."""
+    return bool(tally.responses.count or tally.tools or tally.last_text or tally.retries)
 
 
 def _crash(ended: Ended, seen: Seen | None, stderr_tail: str) -> Outcome:

@@ -8,7 +8,7 @@ from typing import Any
 from swetrials.records.usage import Usage
 from swetrials.wire import sse
 from swetrials.wire.rehearsal import tokens
-from swetrials.wire.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Tool, count_turns, unique
+from swetrials.wire.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Tool, count_turns
 from swetrials.wire.rehearsal.speaker import Frame, Refusal, items, retry_after, texts
 from swetrials.wire.route import Dialect
 
@@ -121,7 +121,7 @@ def _tool_use(call: Call, arguments: dict[str, object]) -> dict[str, object]:
 
 def _message(reply: Reply, content: list[dict[str, object]], stop: str | None, usage: object) -> dict[str, object]:
     return {
-        "id": unique("msg"),
+        "id": reply.id("msg"),
         "type": "message",
         "role": "assistant",
         "model": reply.model,

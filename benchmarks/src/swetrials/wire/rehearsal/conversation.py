@@ -99,6 +99,10 @@ class Reply:
         """Return the usage as the response tells it, where it would be ``own``."""
         return self.told_as.retold("usage_as", own)
 
+    def id(self, prefix: str) -> str:
+        """Return a fresh id for the response, or the one that the script gives it."""
+        return self.told_as.id_as or unique(prefix)
+
     @property
     def tells_again(self) -> bool:
         """Whether a stream tells a usage a second time."""

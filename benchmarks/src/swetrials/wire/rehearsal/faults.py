@@ -17,6 +17,7 @@ from swetrials.wire.rehearsal.speaker import Frame, Speaker
 
 JSON = "application/json"
 HTML_PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body>Sign in to go on.</body></html>\n"
+GARBAGE = b'{"id": "msg_\xff\xfe<<garbage>>'
 PIECE_TOKENS = 32
 SLOW_SECONDS_PER_TOKEN = 1.0
 REFUSAL_TEXT = "I cannot help with that."
@@ -103,6 +104,8 @@ def stage(fault: Fault | None, reply: Reply, conversation: Conversation, speaker
     match kind:
         case FaultKind.HTML:
             return Performance([Frame(HTML_PAGE)], NOTHING, media_type="text/html")
+        case FaultKind.GARBAGE:
+            return _unreadable(conversation, speaker)
         case FaultKind.HANG_BEFORE_HEADERS:
             return UNHEARD
         case FaultKind.RESET_BEFORE_ANSWER:
@@ -120,6 +123,13 @@ def stage(fault: Fault | None, reply: Reply, conversation: Conversation, speaker
             return replace(sound, frames=sound.frames[:last], ending=Ending.CUT)
         case _:
             return _sound(reply, conversation, speaker)
+
+
+def _unreadable(conversation: Conversation, speaker: Speaker) -> Performance:
+    """Return an answer that calls itself one of the dialect's and holds nothing that anybody can read."""
+    if conversation.stream:
+        return Performance([Frame(speaker.garbage)], NOTHING, media_type=speaker.stream_type)
+    return Performance([Frame(GARBAGE)], NOTHING)
 
 
 def _turn_down(fault: Fault, speaker: Speaker) -> Performance:

@@ -16,7 +16,6 @@ from swetrials.wire.rehearsal.conversation import (
     Stop,
     Tool,
     count_turns,
-    unique,
 )
 from swetrials.wire.rehearsal.openai_errors import refusal
 from swetrials.wire.rehearsal.speaker import Frame, Refusal, items, texts
@@ -104,7 +103,7 @@ def _tool_call(call: Call, arguments: str) -> dict[str, object]:
 
 
 def _head(reply: Reply, kind: str) -> dict[str, object]:
-    return {"id": unique("chatcmpl"), "object": kind, "created": int(time.time()), "model": reply.model}
+    return {"id": reply.id("chatcmpl"), "object": kind, "created": int(time.time()), "model": reply.model}
 
 
 def _chunk(head: Mapping[str, object], delta: Mapping[str, object], size: int = 0, finish: str | None = None) -> Frame:

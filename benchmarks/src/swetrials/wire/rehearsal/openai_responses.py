@@ -156,7 +156,7 @@ def _text_part(reply: Reply, text: str) -> dict[str, object]:
 
 def _response(reply: Reply) -> dict[str, object]:
     return {
-        "id": unique("resp"),
+        "id": reply.id("resp"),
         "object": "response",
         "created_at": int(time.time()),
         "status": "in_progress",

@@ -18,6 +18,7 @@ class FaultKind(StrEnum):
     STATUS_400 = "status_400"
     STATUS_402 = "status_402"
     HTML = "html"
+    GARBAGE = "garbage"
     BROKEN_SSE = "broken_sse"
     CUT = "cut"
     CUT_MID_EVENT = "cut_mid_event"
@@ -95,6 +96,7 @@ class ToldAs(Record):
     usage_again_as: JsonValue = Field(None, description="a second usage in the stream, after the first")
     beside_usage: dict[str, JsonValue] = Field({}, description="laid over the object that carries the usage")
     model_as: str | None = Field(None, min_length=1, description="the model that the response names")
+    id_as: str | None = Field(None, min_length=1, description="the id that the response has, be it one of another's")
 
     def retold(self, name: str, own: object) -> object:
         """Return what a key of the scenario says, a null included; ``own`` where it is not there."""
