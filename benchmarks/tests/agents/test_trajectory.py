@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from swetrials.agents.claude_stream import ClaudeReader
+from swetrials.agents.claude.stream import ClaudeReader
 from swetrials.agents.events import (
     Compaction,
     End,

@@ -9,10 +9,10 @@ import duckdb
 import orjson
 import pytest
 
-from serving.moving_metrics import MovingMetrics
+from hosting.moving_metrics import MovingMetrics
 from swetrials.cli import collecting
-from swetrials.records.errors import UsageError
-from swetrials.serving.time_series import TimeSeriesError
+from swetrials.errors import UsageError
+from swetrials.hosting.collector.time_series import TimeSeriesError
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.written import evaluation, metrics, rubric
+from runs.written import evaluation, metrics, rubric
 from swetrials.cli.app import main
 from swetrials.records.evaluation import Evaluation, JudgeBlock
 from swetrials.store.files import write_record

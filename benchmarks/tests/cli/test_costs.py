@@ -6,10 +6,10 @@ import orjson
 import pytest
 
 from swetrials.cli import costs
+from swetrials.errors import UsageError
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import Rent
 from swetrials.records.cost import Cost
-from swetrials.records.errors import UsageError
 from swetrials.records.metrics import AttemptRecord, Metrics, Provenance, TimeSplit, TrialIdentity
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.requests import BilledPart, PriceTerms, RequestsBlock

@@ -4,9 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reports.test_judged_inputs import RECORD, inputs, judgment
-from swetrials.analysis.judged_inputs import with_judgments
-from swetrials.reports.judged_inputs import judged_inputs_markdown
+from router.inputs.test_report import RECORD, inputs, judgment
+from swetrials.router.inputs.report import judged_inputs_markdown
+from swetrials.router.inputs.totals import with_judgments
 from swetrials.store.files import write_record
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.published import PUBLISHED_RUNS
 from e2e.harness import Workplace
-from swetrials.analysis.published_runs import Defaults, read_published_runs
-from swetrials.pipeline.importing import write_tree
+from results.published_figures import PUBLISHED_RUNS
+from swetrials.results.published.importing import write_tree
+from swetrials.results.published.runs import Defaults, read_published_runs
 from trials.stand_in import WHOLE, Yard
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.written import evaluation, rubric
+from runs.written import evaluation, rubric
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import read_record, write_record
 from swetrials.store.results import TrialFolder

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.trees import write_trial
-from pipeline.written import evaluation, metrics, rubric
+from results.trees import write_trial
+from runs.written import evaluation, metrics, rubric
 from swetrials.cli.app import main
 
 

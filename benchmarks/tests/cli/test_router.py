@@ -8,8 +8,8 @@ from statistics import fmean
 
 import pytest
 
-from analysis.published import PUBLISHED_RUNS, published_rows, write_rows
 from fixtures.route_file import SKILL
+from results.published_figures import PUBLISHED_RUNS, published_rows, write_rows
 from swetrials.records.router_models import RouterModel, RouterModels
 from swetrials.store.files import read_record
 

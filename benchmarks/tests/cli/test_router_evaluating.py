@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.published import PUBLISHED_RUNS
+from results.published_figures import PUBLISHED_RUNS
 from swetrials.cli.app import main
 from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.router_evaluation import RouterEvaluation

@@ -9,7 +9,7 @@ import pytest
 
 from swetrials.agents import AGENTS
 from swetrials.cli.streams import show
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
 
 RECORDED = Path(__file__).parents[1] / "conformance"
 STREAMS = [path for name in AGENTS for path in sorted((RECORDED / name).glob("*.jsonl"))]

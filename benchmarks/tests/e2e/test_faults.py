@@ -9,8 +9,8 @@ from e2e.agents import AGENTS_UNDER_TEST, CLAUDE, ENDINGS, HANGS, AgentUnderTest
 from e2e.harness import QUICKSTART, Workplace, alive_with_mark, check_lower_bound, needs_agent
 from swetrials.agents import AGENTS
 from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.rehearsal import FaultKind
 from swetrials.store.results import trial_folders
-from swetrials.wire.rehearsal import FaultKind
 
 pytestmark = pytest.mark.slow
 

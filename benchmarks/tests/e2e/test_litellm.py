@@ -15,17 +15,18 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
 from ports import port_for_a_server
-from swetrials.agents.codex_config import endpoint_config, exec_argv
+from swetrials.agents.codex.config import endpoint_config, exec_argv
 from swetrials.agents.install import find as find_agent
 from swetrials.agents.packages import PACKAGES
-from swetrials.providers.base import Check
-from swetrials.providers.litellm import LiteLLM
+from swetrials.hosting.base import Check
+from swetrials.hosting.litellm import install as litellm_install
+from swetrials.hosting.litellm import server as litellm
+from swetrials.hosting.litellm.provider import LiteLLM
 from swetrials.records.config import RunnerConfig
 from swetrials.records.outcome import OutcomeKind
-from swetrials.serving import litellm, litellm_install
+from swetrials.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
 from swetrials.store.documents import load_document
 from swetrials.store.project import find_project
-from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
 
 PROGRAM = litellm_install.find(find_project().tools)
 

@@ -15,9 +15,9 @@ import anyio
 import pytest
 
 from e2e.harness import Workplace, needs_agent
-from swetrials.judges import Bench
-from swetrials.judges.tests import TestsJudge
-from swetrials.pipeline.judging import submission_for
+from swetrials.judging import Bench
+from swetrials.judging.late import submission_for
+from swetrials.judging.tests import TestsJudge
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.documents import load_dataset
 from swetrials.store.redaction import Redactor

@@ -17,10 +17,11 @@ from anyio.to_thread import run_sync
 from e2e.harness import QUICKSTART, Workplace, needs_agent
 from ports import port_for_a_server
 from swetrials.cli import serving
-from swetrials.providers.vllm import Vllm
+from swetrials.hosting import process
+from swetrials.hosting.vllm import server as vllm
+from swetrials.hosting.vllm.provider import Vllm
 from swetrials.records.config import RunnerConfig
 from swetrials.records.models import ModelRegistry
-from swetrials.serving import process, vllm
 from swetrials.store.documents import load_document
 from swetrials.store.project import HOME_VARIABLE, find_project
 

@@ -11,8 +11,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
-from providers.server import Server, json_answer, plain
-from serving.stand_in_vllm import stand_in
+from hosting.server import Server, json_answer, plain
+from hosting.stand_in_vllm import stand_in
 from swetrials.store.results import trial_folders
 
 pytestmark = [pytest.mark.slow, needs_agent("claude")]

@@ -12,13 +12,13 @@ import anyio
 import orjson
 
 from swetrials.agents.base import Job, Launch, StreamReader
-from swetrials.agents.claude import ClaudeCode
-from swetrials.agents.claude_stream import ClaudeReader
+from swetrials.agents.claude.driver import ClaudeCode
+from swetrials.agents.claude.stream import ClaudeReader
 from swetrials.agents.install import Installed, Package
+from swetrials.hosting import PROVIDERS
+from swetrials.hosting.base import Hosting
+from swetrials.hosting.endpoint import Endpoint
 from swetrials.pricing.book import PriceBook
-from swetrials.providers import PROVIDERS
-from swetrials.providers.base import Hosting
-from swetrials.providers.endpoint import Endpoint
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset, load_dataset

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
+from rehearsal.clients import KEY, OPENING, SCENARIO, Anthropic, Chat, Client, playing
+from swetrials.hosting import PROVIDERS
 from swetrials.pricing.book import PriceBook
-from swetrials.providers import PROVIDERS
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.requests import RequestRecord
 from swetrials.records.usage import Usage
+from swetrials.rehearsal.scenario import Step
 from swetrials.store.project import find_project
 from swetrials.trials.costing import unpriced, unpriced_buckets
 from swetrials.wire.meter import requests_block
-from swetrials.wire.rehearsal.scenario import Step
 from wire.meter.raw import metering, route_to
-from wire.rehearsal.clients import KEY, OPENING, SCENARIO, Anthropic, Chat, Client, playing
 
 BOOK = PriceBook.load(find_project().root / "config" / "pricing.yaml")
 DEEPSEEK = {

@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from providers.server import Server
-from swetrials.providers.endpoint import Endpoint
-from swetrials.providers.rehearsal import Rehearsal
+from hosting.server import Server
+from swetrials.hosting.endpoint import Endpoint
+from swetrials.hosting.rehearsal import Rehearsal
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.records.requests import RequestRecord

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from swetrials.providers.endpoint import Endpoint
+from swetrials.hosting.endpoint import Endpoint
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Hosting, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record

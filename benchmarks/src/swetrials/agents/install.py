@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 
 FREE_BYTES_NEEDED = 1_000_000_000
 """Disk space for one package, its archive in the cache and the unpacked copy being put in place."""

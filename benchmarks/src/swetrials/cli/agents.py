@@ -7,7 +7,7 @@ from swetrials.agents import AGENTS
 from swetrials.agents.install import InstallError, find
 from swetrials.agents.install import install as install_package
 from swetrials.agents.packages import PACKAGES
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
 from swetrials.store.project import find_project
 
 

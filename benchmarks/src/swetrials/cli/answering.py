@@ -8,11 +8,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from swetrials.analysis.results_tree import read_rows
 from swetrials.cli.outputs import LeftOut
 from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
 from swetrials.records.answer import Answer
+from swetrials.results.results_tree import read_rows
 from swetrials.store.files import to_json
 
 _WIDTH = 100
@@ -24,7 +24,7 @@ def show(tree: Path, judge: str | None, *, as_json: bool) -> int:
     Raises:
         ResultsTreeError: there is no trial that can be read, or no judge or several of that name.
     """
-    from swetrials.reports.answer import answer
+    from swetrials.results.report.answer import answer
 
     recover_below(tree)
     left_out = LeftOut()
@@ -38,7 +38,7 @@ def show(tree: Path, judge: str | None, *, as_json: bool) -> int:
 
 def show_scopes(console: Console, scopes: Sequence[Path]) -> None:
     """Print what the runs of some scope folders answer."""
-    from swetrials.reports.answer import answer
+    from swetrials.results.report.answer import answer
 
     rows = [
         replace(row, folder=f"{scope}/{row.folder}") for scope in scopes for row in read_rows(scope, lambda line: None)

@@ -88,7 +88,7 @@ def run(
 ) -> None:
     """Run trials: an agent works through a dataset's tasks. Judges nothing."""
     from swetrials.cli import running
-    from swetrials.pipeline.benchmark import RunOptions
+    from swetrials.runs.benchmark import RunOptions
 
     options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
     _leave(running.dry_run(config, flags) if dry_run else running.run(config, flags, options, stream=stream))
@@ -116,7 +116,7 @@ def e2e(
 ) -> None:
     """Go the whole way: pre-flight, trials, judging, summary, results table."""
     from swetrials.cli import running
-    from swetrials.pipeline.benchmark import RunOptions
+    from swetrials.runs.benchmark import RunOptions
 
     if dry_run:
         _leave(running.dry_run(config, flags))
@@ -143,7 +143,7 @@ def judge(
 ) -> None:
     """Score trials that have run; a trial that a judge failed on is tried again."""
     from swetrials.cli import judging
-    from swetrials.pipeline.end_to_end import JudgingRequest
+    from swetrials.runs.end_to_end import JudgingRequest
 
     request = JudgingRequest(folder, recursive, not no_overwrite, judge_names(judge), dataset, repo, clone_root)
     _leave(judging.judge(request, config, flags, scenario))

@@ -11,24 +11,24 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from swetrials.batch.checks import batch_checks
+from swetrials.batch.control import run_batch
+from swetrials.batch.plan import BatchOptions, BatchPlan, batch_config, lay_out_batch, plan_batch
+from swetrials.batch.status import BatchStatus, Board
+from swetrials.batch.step import COMMAND, run_step
 from swetrials.cli.errors import PREFLIGHT, USAGE
 from swetrials.cli.interrupting import run_async
 from swetrials.cli.progress import show_check
 from swetrials.cli.rendering import console_for_output
-from swetrials.pipeline.batch import run_batch
-from swetrials.pipeline.batch_checks import batch_checks
-from swetrials.pipeline.batch_plan import BatchOptions, BatchPlan, batch_config, lay_out_batch, plan_batch
-from swetrials.pipeline.batch_status import BatchStatus, Board
-from swetrials.pipeline.batch_step import COMMAND, run_step
-from swetrials.pipeline.dry_run import describe
-from swetrials.pipeline.judge_choice import JudgeChoice
-from swetrials.pipeline.workbench import Workbench
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
+from swetrials.hosting import process
+from swetrials.hosting.process import Service
 from swetrials.records.models import ModelRegistry
-from swetrials.reports.figures import seconds
-from swetrials.reports.model_catalogue import catalogue_text, fit_key_text
-from swetrials.serving import process
-from swetrials.serving.process import Service
+from swetrials.results.report.model_catalogue import catalogue_text, fit_key_text
+from swetrials.results.report.wording import seconds
+from swetrials.runs.dry_run import describe
+from swetrials.runs.judge_choice import JudgeChoice
+from swetrials.runs.workbench import Workbench
 from swetrials.store.documents import load_document
 from swetrials.store.files import RecordError, read_record, write_record
 from swetrials.store.project import find_project

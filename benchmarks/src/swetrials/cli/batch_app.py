@@ -53,8 +53,8 @@ def start(
     no_detach: Annotated[bool, typer.Option("--no-detach", help="Stay in this terminal until it is done.")] = False,
 ) -> None:
     """Run models one after another, in the background; a model that fails does not stop the rest."""
+    from swetrials.batch.plan import BatchOptions
     from swetrials.cli import batch
-    from swetrials.pipeline.batch_plan import BatchOptions
 
     options = BatchOptions(
         judge_mode="skip" if skip_judge else judge_mode,

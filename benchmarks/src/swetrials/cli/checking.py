@@ -13,7 +13,7 @@ from rich.text import Text
 from swetrials.cli.errors import PREFLIGHT
 from swetrials.cli.progress import show_check
 from swetrials.cli.rendering import console_for_output
-from swetrials.pipeline.doctor import examine, matrix
+from swetrials.runs.doctor import examine, matrix
 from swetrials.store.documents import load_config
 
 

@@ -18,7 +18,7 @@ def clean(
 ) -> None:
     """Give disk space back; results, and whatever is in use, stay. Without a choice: show what there is."""
     from swetrials.cli import cleaning
-    from swetrials.pipeline.clearing import SORTS
+    from swetrials.runs.clearing import SORTS
 
     chosen = {"caches": caches, "checkouts": checkouts, "trash": trash}
     sorts = [sort for sort in SORTS if chosen[sort] or everything]

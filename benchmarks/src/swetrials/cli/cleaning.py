@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from swetrials.pipeline.clearing import SORTS, Clearable, Sort, clearables
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
+from swetrials.runs.clearing import SORTS, Clearable, Sort, clearables
 from swetrials.store.documents import load_config
 from swetrials.store.project import find_project
 

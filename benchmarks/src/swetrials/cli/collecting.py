@@ -7,14 +7,17 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
+from swetrials.errors import UsageError
+from swetrials.hosting import process
+from swetrials.hosting.collector import service as collector
+from swetrials.hosting.collector import time_series
+from swetrials.hosting.collector.gpu_readings import find_program
+from swetrials.hosting.collector.time_series import Overview
+from swetrials.hosting.process import Service
+from swetrials.hosting.vllm import server as vllm
 from swetrials.records.config import base_url
-from swetrials.records.errors import UsageError
 from swetrials.records.slug import model_slug
-from swetrials.reports.figures import UNKNOWN, seconds
-from swetrials.serving import collector, process, time_series, vllm
-from swetrials.serving.gpu_readings import find_program
-from swetrials.serving.process import Service
-from swetrials.serving.time_series import Overview
+from swetrials.results.report.wording import UNKNOWN, seconds
 from swetrials.store.project import find_project
 
 NOT_COLLECTING = 1

@@ -6,18 +6,18 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from swetrials.analysis.candidates import labels
-from swetrials.analysis.claim import claim
-from swetrials.analysis.comparison import compare, early_look
-from swetrials.analysis.results_tree import read_rows
-from swetrials.analysis.run_finding import find_runs
-from swetrials.analysis.summary import read_trials
-from swetrials.analysis.trial_row import TrialRow
 from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
 from swetrials.records.comparison import ComparedRun, Comparison
 from swetrials.records.leaderboard import Candidate
-from swetrials.reports import claim_sentence, comparison_table
+from swetrials.results.candidates import labels
+from swetrials.results.claim import claim
+from swetrials.results.comparison import compare, early_look
+from swetrials.results.report import claim_sentence, comparison_table
+from swetrials.results.results_tree import read_rows
+from swetrials.results.run_finding import find_runs
+from swetrials.results.summary import read_trials
+from swetrials.results.trial_row import TrialRow
 from swetrials.store.files import RecordError, to_json
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import orjson
 
 from swetrials.cli.recovering import recover_below
+from swetrials.errors import UsageError
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import Rent
 from swetrials.pricing.repricing import Repriced, default_book, reprice
 from swetrials.records.cost import Cost, HardwareLine, TokenLine, UseLine
-from swetrials.records.errors import UsageError
 from swetrials.records.metrics import Metrics
 from swetrials.records.usage import UsageBlock
 from swetrials.records.words import counted
-from swetrials.reports import figures
+from swetrials.results.report import wording as figures
 from swetrials.store.project import find_project
 from swetrials.store.results import TrialFolder, none_in, told_apart, trial_folders
 

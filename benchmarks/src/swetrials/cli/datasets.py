@@ -3,9 +3,9 @@
 from collections import Counter
 from pathlib import Path
 
-from swetrials.pipeline.local_repositories import local_problems
 from swetrials.store.documents import load_dataset
 from swetrials.store.problems import DocumentError
+from swetrials.tasks.local_repositories import local_problems
 
 
 def validate(file: Path) -> None:

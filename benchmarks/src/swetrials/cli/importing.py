@@ -5,14 +5,14 @@ from pathlib import Path
 
 import orjson
 
-from swetrials.analysis.published_tree import Found, is_json, read_published
-from swetrials.analysis.source_trial import Defaults, ImportedTrial
-from swetrials.pipeline.importing import write_judged_inputs, write_tree
+from swetrials.errors import UsageError
 from swetrials.records.base import safe_path_part
-from swetrials.records.errors import UsageError
 from swetrials.records.outcome import OutcomeKind
-from swetrials.reports.figures import counted
-from swetrials.store.judged_inputs import read_foreign_judged_inputs
+from swetrials.results.published.importing import write_judged_inputs, write_tree
+from swetrials.results.published.source_trial import Defaults, ImportedTrial
+from swetrials.results.published.tree import Found, is_json, read_published
+from swetrials.results.report.wording import counted
+from swetrials.router.inputs.reading import read_foreign_judged_inputs
 
 
 def run(source: Path, tree: Path, defaults: Defaults, *, as_json: bool) -> int:

@@ -11,12 +11,12 @@ from rich.text import Text
 from swetrials.cli.interrupting import run_async
 from swetrials.cli.rendering import console_for_output
 from swetrials.cli.viewing import viewer_of
-from swetrials.pipeline.benchmark import RunOptions
-from swetrials.pipeline.router_inputs import METRICS, SETTLED, default_file, judge_inputs, lay_out_judging
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
 from swetrials.records.judged_inputs import JudgedInputs
-from swetrials.reports import figures
-from swetrials.reports.judged_inputs import judged_inputs_markdown
+from swetrials.results.report import wording as figures
+from swetrials.router.inputs.report import judged_inputs_markdown
+from swetrials.runs.benchmark import RunOptions
+from swetrials.runs.router_inputs import METRICS, SETTLED, default_file, judge_inputs, lay_out_judging
 from swetrials.store.documents import load_config
 from swetrials.store.files import read_record, write_atomically
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from swetrials.cli.interrupting import run_async
 from swetrials.cli.progress import show_check
 from swetrials.cli.rendering import console_for_output
-from swetrials.pipeline.end_to_end import JudgingRequest, judge_folders
-from swetrials.pipeline.judge_choice import JudgeChoice
-from swetrials.pipeline.judging import Judged
-from swetrials.reports import figures
+from swetrials.judging.late import Judged
+from swetrials.results.report import wording as figures
+from swetrials.runs.end_to_end import JudgingRequest, judge_folders
+from swetrials.runs.judge_choice import JudgeChoice
 from swetrials.store.documents import load_config
 
 

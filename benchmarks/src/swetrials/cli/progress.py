@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from swetrials.agents.events import Event
-from swetrials.providers.base import Check
-from swetrials.reports import figures
+from swetrials.hosting.base import Check
+from swetrials.results.report import wording as figures
 from swetrials.trials.crew import Listener
 from swetrials.trials.plan import Trial
 from swetrials.trials.trial import Observer, Progress

@@ -5,8 +5,9 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from swetrials.serving import litellm, litellm_install
-from swetrials.serving.process import Service, Waiting
+from swetrials.hosting.litellm import install as litellm_install
+from swetrials.hosting.litellm import server as litellm
+from swetrials.hosting.process import Service, Waiting
 from swetrials.store.project import find_project
 
 NOT_RUNNING = 1

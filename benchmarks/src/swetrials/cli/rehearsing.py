@@ -4,9 +4,9 @@ from pathlib import Path
 
 import anyio
 
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
+from swetrials.rehearsal import FaultKind, Scenario, rehearse
 from swetrials.store.documents import load_document
-from swetrials.wire.rehearsal import FaultKind, Scenario, rehearse
 
 
 def serve(path: Path, port: int, fault: str | None) -> int:

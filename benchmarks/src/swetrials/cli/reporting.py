@@ -4,9 +4,9 @@ from pathlib import Path
 
 from swetrials.cli.outputs import LeftOut, check_folder, check_output
 from swetrials.cli.recovering import recover_below
-from swetrials.pipeline.example import FOLDER, example_tree
-from swetrials.reports.figures import counted
-from swetrials.reports.page import report, write_report
+from swetrials.results.report.page import report, write_report
+from swetrials.results.report.wording import counted
+from swetrials.runs.example import FOLDER, example_tree
 from swetrials.store.project import find_project
 
 

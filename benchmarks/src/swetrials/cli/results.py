@@ -11,12 +11,12 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from swetrials.analysis.tables import Answer, query
 from swetrials.cli.outputs import LeftOut
 from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
-from swetrials.reports import results_table
-from swetrials.reports.figures import UNKNOWN
+from swetrials.results.report import results_table
+from swetrials.results.report.wording import UNKNOWN
+from swetrials.results.tables import Answer, query
 
 Form = Literal["table", "json", "csv"]
 

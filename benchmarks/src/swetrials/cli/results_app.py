@@ -28,8 +28,8 @@ def import_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Make a results tree of what another harness measured, or somebody published."""
-    from swetrials.analysis.source_trial import Defaults
     from swetrials.cli import importing
+    from swetrials.results.published.source_trial import Defaults
 
     raise typer.Exit(importing.run(source_path, into, Defaults(agent, skill, scope, source), as_json=as_json))
 
@@ -39,7 +39,7 @@ class ResultsCommand(TyperCommand):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  of the click that Typer brings along
         """Write the example, then what there is to ask."""
-        from swetrials.analysis.table_columns import views
+        from swetrials.results.table_columns import views
 
         super().format_epilog(ctx, formatter)
         with formatter.section("Views"):

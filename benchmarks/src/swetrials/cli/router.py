@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-from swetrials.analysis.results_tree import read_rows
-from swetrials.analysis.router_models import router_models
 from swetrials.cli.outputs import LeftOut, check_output
 from swetrials.cli.recovering import recover_below
-from swetrials.reports.figures import counted
+from swetrials.results.report.wording import counted
+from swetrials.results.results_tree import read_rows
+from swetrials.router.models import router_models
 from swetrials.store.files import to_json, write_record
 
 

@@ -64,7 +64,7 @@ def inputs(
     that are missing. For a fresh start, move the JSON away.
     """
     from swetrials.cli import judged_inputs
-    from swetrials.pipeline.benchmark import RunOptions
+    from swetrials.runs.benchmark import RunOptions
 
     if render is not None:
         raise typer.Exit(judged_inputs.render(render, out_md))

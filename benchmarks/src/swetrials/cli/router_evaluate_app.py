@@ -47,8 +47,8 @@ def evaluate(
     ] = None,
 ) -> None:
     """Tell what following the router would have cost and scored, on tasks that every model has done."""
-    from swetrials.analysis.router_evaluation import EvaluationRequest
     from swetrials.cli import router_evaluating
+    from swetrials.router.evaluation.evaluate import EvaluationRequest
 
     request = EvaluationRequest(
         data=data,

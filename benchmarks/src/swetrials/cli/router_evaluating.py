@@ -7,15 +7,16 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from swetrials.analysis.router_evaluation import EvaluationRequest, evaluate
 from swetrials.cli.outputs import LeftOut, check_output
 from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
 from swetrials.records.judged_inputs import BASE_FLOORS
 from swetrials.records.router_evaluation import RouterEvaluation
-from swetrials.reports import router_headline, router_tables
-from swetrials.reports.router_page import write_page
+from swetrials.router.evaluation import headline as router_headline
+from swetrials.router.evaluation import tables as router_tables
+from swetrials.router.evaluation.evaluate import EvaluationRequest, evaluate
+from swetrials.router.evaluation.page import write_page
 from swetrials.store.files import write_record
 from swetrials.store.project import find_project
 

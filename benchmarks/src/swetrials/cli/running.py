@@ -13,13 +13,13 @@ from swetrials.cli.judging import judged_line
 from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output, show_summary
 from swetrials.cli.viewing import viewer_of
-from swetrials.pipeline.benchmark import RunOptions, RunResult, run_plan
-from swetrials.pipeline.dry_run import describe
-from swetrials.pipeline.end_to_end import run_and_judge
-from swetrials.pipeline.judge_choice import JudgeChoice
-from swetrials.pipeline.judging import Judged
-from swetrials.pipeline.workbench import lay_out
-from swetrials.reports.run_summary import summarize_scope
+from swetrials.judging.late import Judged
+from swetrials.results.report.run_summary import summarize_scope
+from swetrials.runs.benchmark import RunOptions, RunResult, run_plan
+from swetrials.runs.dry_run import describe
+from swetrials.runs.end_to_end import run_and_judge
+from swetrials.runs.judge_choice import JudgeChoice
+from swetrials.runs.workbench import lay_out
 from swetrials.store.documents import load_config
 from swetrials.store.files import to_json
 

@@ -8,19 +8,20 @@ from pathlib import Path
 import typer
 
 from swetrials.cli.errors import PREFLIGHT
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
+from swetrials.hosting import process
+from swetrials.hosting.process import Service, ServiceError, Waiting
+from swetrials.hosting.vllm import server as vllm
+from swetrials.hosting.vllm.gpus import find_gpus
+from swetrials.hosting.vllm.huggingface import WITHOUT_TOKEN, find_token
+from swetrials.hosting.vllm.served_here import SERVICES_FOLDER
 from swetrials.records.models import HostedModel, ModelRegistry, WindowVerdict, window_verdict
-from swetrials.reports.figures import seconds
-from swetrials.reports.model_catalogue import catalogue_markdown, catalogue_text
-from swetrials.serving import process, vllm
-from swetrials.serving.gpus import find_gpus
-from swetrials.serving.huggingface import WITHOUT_TOKEN, find_token
-from swetrials.serving.process import Service, ServiceError, Waiting
+from swetrials.results.report.model_catalogue import catalogue_markdown, catalogue_text
+from swetrials.results.report.wording import seconds
 from swetrials.store.documents import load_document
 from swetrials.store.files import write_atomically
 from swetrials.store.project import find_project
 from swetrials.store.redaction import Redactor
-from swetrials.store.served_here import SERVICES_FOLDER
 from swetrials.store.validation import did_you_mean
 
 NOT_SERVING = 1

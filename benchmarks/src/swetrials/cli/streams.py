@@ -11,10 +11,10 @@ from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent, StreamReader
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.recognising import Recogniser
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
 from swetrials.records.metrics import Finding
-from swetrials.reports import figures
-from swetrials.reports.trace import trace_line
+from swetrials.results.report import wording as figures
+from swetrials.results.report.trace import trace_line
 from swetrials.store.reading import open_file
 from swetrials.trials.plausibility import output_doubts
 

@@ -5,9 +5,9 @@ from functools import partial
 from rich.console import Console
 
 from swetrials.cli.progress import ConsoleViewer
-from swetrials.pipeline.workbench import Workbench, clear_up
-from swetrials.reports import figures
-from swetrials.reports.trace import trace_line
+from swetrials.results.report import wording as figures
+from swetrials.results.report.trace import trace_line
+from swetrials.runs.workbench import Workbench, clear_up
 
 
 def viewer_of(console: Console, bench: Workbench, skill: str, unit: str, *, stream: bool) -> ConsoleViewer:

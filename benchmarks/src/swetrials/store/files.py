@@ -9,8 +9,8 @@ from typing import TypeVar
 import orjson
 from pydantic import ValidationError
 
+from swetrials.errors import KnownError
 from swetrials.records.base import Record
-from swetrials.records.errors import KnownError
 from swetrials.records.published_record import kind_of, tree_of
 from swetrials.store.reading import read_bytes
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 
 HOME_VARIABLE = "SWETRIALS_HOME"
 """Names the project's working folder when it is not the one that holds this package's source."""

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from swetrials.hosting.base import Provider
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import hardware_cost
 from swetrials.pricing.second_opinions import cost_disagreements
-from swetrials.providers.base import Provider
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import Finding

@@ -9,8 +9,8 @@ from typing import Literal, Self
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event
 from swetrials.agents.install import Installed
+from swetrials.hosting.base import Hosting, Provider
 from swetrials.pricing.book import PriceBook
-from swetrials.providers.base import Hosting, Provider
 from swetrials.records.config import RunnerConfig
 from swetrials.records.limits import Limits
 from swetrials.store.redaction import Redactor

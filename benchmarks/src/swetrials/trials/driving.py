@@ -9,7 +9,7 @@ import anyio
 
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.trajectory import TrajectoryRecorder
-from swetrials.providers.base import Telemetry
+from swetrials.hosting.base import Telemetry
 from swetrials.records.requests import RequestRecord
 from swetrials.store.stream_log import StreamLog
 from swetrials.trials.costing import attempt_cost

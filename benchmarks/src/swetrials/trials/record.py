@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from swetrials import __version__
-from swetrials.providers.base import hosting_record
+from swetrials.hosting.base import hosting_record
 from swetrials.records.cost import Cost
 from swetrials.records.known import known_sum
 from swetrials.records.metrics import (

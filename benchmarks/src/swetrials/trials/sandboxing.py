@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 from swetrials.store.project import Project
 from swetrials.trials.crew import Sandbox
 from swetrials.workspace.environment import is_open_folder, search_path, toolchain_roots

@@ -10,7 +10,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
-from swetrials.providers.base import ProviderError
+from swetrials.hosting.base import ProviderError
 from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind

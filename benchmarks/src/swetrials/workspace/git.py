@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 
 LOCAL_LIMIT_SECONDS = 600.0
 """Longest time for a command that stays on this machine."""

@@ -16,7 +16,7 @@ import anyio.abc
 import anyio.to_thread
 import psutil
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 
 MARK = "ATTEMPT_ID"
 """Environment variable by which the processes of an attempt are known, wherever they went."""

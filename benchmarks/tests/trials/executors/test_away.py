@@ -11,10 +11,10 @@ from typing import Any
 import anyio
 import pytest
 
-from providers.server import Server, json_answer
+from hosting.server import Server, json_answer
 from swetrials.agents.events import Event, Text
-from swetrials.providers.base import Check
-from swetrials.providers.endpoint import Endpoint
+from swetrials.hosting.base import Check
+from swetrials.hosting.endpoint import Endpoint
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record

@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
+from rehearsal.clients import SCENARIO, Anthropic, Chat, Client, Responses, playing
 from swetrials.records.requests import PriceTerms, RequestsBlock
 from swetrials.records.usage import Usage
-from swetrials.wire.rehearsal import FaultKind, Scenario, Step
+from swetrials.rehearsal import FaultKind, Scenario, Step
 from wire.meter.raw import metering, route_to
-from wire.rehearsal.clients import SCENARIO, Anthropic, Chat, Client, Responses, playing
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,8 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
-from swetrials.providers.base import ProviderError, Telemetry
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
+from swetrials.hosting.base import ProviderError, Telemetry
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.files import write_record_once
 from swetrials.trials.attempt import ATTEMPT, LOST, Attempt

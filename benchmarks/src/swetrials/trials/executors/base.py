@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from swetrials.providers.base import Check
+from swetrials.errors import KnownError
+from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
-from swetrials.records.errors import KnownError
 from swetrials.trials.attempt import Attempt
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch

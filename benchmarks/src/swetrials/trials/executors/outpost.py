@@ -19,11 +19,11 @@ from anyio.to_thread import run_sync
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.install import find
+from swetrials.errors import KnownError
+from swetrials.hosting import PROVIDERS
+from swetrials.hosting.base import Check
 from swetrials.pricing.book import PriceBook
-from swetrials.providers import PROVIDERS
-from swetrials.providers.base import Check
 from swetrials.records.config import RunnerConfig
-from swetrials.records.errors import KnownError
 from swetrials.records.limits import Limits
 from swetrials.records.metrics import Hosting as HostingRecord
 from swetrials.records.telemetry import VllmPrometheus

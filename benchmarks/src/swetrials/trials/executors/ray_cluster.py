@@ -19,9 +19,9 @@ from typing import Any
 
 import anyio
 
-from swetrials.providers.base import Check
+from swetrials.errors import KnownError
+from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
-from swetrials.records.errors import KnownError
 from swetrials.trials.attempt import Attempt, new_attempt_id
 from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch

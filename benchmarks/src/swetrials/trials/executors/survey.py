@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import swetrials
 from swetrials.agents.install import Package, find
-from swetrials.providers.base import Check
+from swetrials.errors import KnownError
+from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
-from swetrials.records.errors import KnownError
 from swetrials.store.project import find_project
 from swetrials.trials.executors.outpost import OUTBOXES
 from swetrials.trials.sandboxing import sandbox_for

@@ -7,11 +7,11 @@ from functools import partial
 
 from swetrials.wire.meter import heads
 from swetrials.wire.meter.endpoint import Endpoint
-from swetrials.wire.meter.errors import error_body
 from swetrials.wire.meter.exchange import Exchange
 from swetrials.wire.meter.ledger import Ledger
 from swetrials.wire.meter.messages import Cut, IncomingRequest, IncomingResponse, RequestHead, ResponseHead, is_chunked
 from swetrials.wire.meter.peer import Peer
+from swetrials.wire.meter.refusals import error_body
 from swetrials.wire.meter.signing import Signer
 from swetrials.wire.route import Dialect, Route
 from swetrials.wire.usage_readers import dialect_of

@@ -1,0 +1,13 @@
+"""Where models are hosted: one file per hosting path."""
+
+from swetrials.hosting.base import Provider
+from swetrials.hosting.bedrock import Bedrock
+from swetrials.hosting.endpoint import Endpoint
+from swetrials.hosting.litellm.provider import LiteLLM
+from swetrials.hosting.rehearsal import Rehearsal
+from swetrials.hosting.vllm.provider import Vllm
+
+PROVIDERS: dict[str, Provider] = {
+    provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock(), LiteLLM(), Vllm())
+}
+"""Every hosting path by the name a user types."""

@@ -1,0 +1,31 @@
+"""What scores a trial: the dataset's own tests, and a rubric judge."""
+
+from collections.abc import Callable, Mapping
+
+from swetrials.judging.base import Bench, Judge, JudgeSettings, Submission
+from swetrials.judging.codex import CodexJudge
+from swetrials.judging.routes import BedrockRoute, EndpointRoute, JudgeRoute, PersonalRoute
+from swetrials.judging.tests import TestsJudge
+
+
+def _tests(settings: JudgeSettings) -> TestsJudge:
+    # The dataset says all there is to say: nothing about these tests is for a person to set.
+    return TestsJudge()
+
+
+JUDGES: Mapping[str, Callable[[JudgeSettings], Judge]] = {"codex": CodexJudge, "tests": _tests}
+"""How to make each judge, by its name."""
+
+__all__ = [
+    "JUDGES",
+    "BedrockRoute",
+    "Bench",
+    "CodexJudge",
+    "EndpointRoute",
+    "Judge",
+    "JudgeRoute",
+    "JudgeSettings",
+    "PersonalRoute",
+    "Submission",
+    "TestsJudge",
+]

@@ -1,0 +1,161 @@
+"""One judgment: a checkout, an agent that reads in it and answers, and the proof that it has changed nothing."""
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+from anyio.to_thread import run_sync
+
+from swetrials.hosting.base import ProviderError
+from swetrials.judging.reply import ReplyError
+from swetrials.records.judged_inputs import Judgment, RouterInputs
+from swetrials.records.metrics import EXPECTED_ARTIFACTS
+from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.router.inputs.question import question, question_sha256, read_answer
+from swetrials.store.documents import LoadedDataset
+from swetrials.store.results import TrialFolder
+from swetrials.trials.crew import Crew
+from swetrials.trials.driving import Going, Watch, drive
+from swetrials.trials.gathering import STREAM, cost_of, keep_stderr
+from swetrials.trials.plan import Trial
+from swetrials.trials.trial import environment_failure
+from swetrials.trials.verdict import decide
+from swetrials.workspace.git import GitError
+from swetrials.workspace.instructions import set_aside
+from swetrials.workspace.processes import Ended, LaunchError
+from swetrials.workspace.sandbox import hand_over
+from swetrials.workspace.snapshot import Snapshot, changed, snapshot
+from swetrials.workspace.space import attempt_space_aside
+
+Keep = Callable[[Judgment], None]
+"""Called with a judgment that has ended, well or not."""
+
+_MOST_NAMED = 5
+
+
+async def judge_task(crew: Crew, dataset: LoadedDataset, trial: Trial, watch: Watch, keep: Keep) -> None:
+    """Have the agent judge a task once, and hand the judgment over, whatever came of it.
+
+    The stream, the requests and the standard error go to a folder of their own in the results tree. A judgment that
+    is cancelled is handed over as well before the cancellation goes on: its tokens were spent.
+    """
+    started = datetime.now(UTC)
+    repo = dataset.repo_address(trial.task)
+    try:
+        commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
+        await _in_checkout(crew, trial, repo, commit, watch, keep)
+    except (GitError, LaunchError, ProviderError, OSError) as error:
+        outcome = environment_failure(error)
+        keep(
+            Judgment(
+                task=trial.task.id,
+                repeat=trial.repeat,
+                failure=crew.redactor.text(_told(outcome)),
+                outcome=outcome,
+                agent_version=crew.installed.version,
+                prompt_sha256=question_sha256(trial.task),
+                started_at=started.isoformat(),
+            )
+        )
+
+
+async def _in_checkout(crew: Crew, trial: Trial, repo: str, commit: str, watch: Watch, keep: Keep) -> None:
+    judging_id = f"{trial.label[:40]}-judging-{secrets.token_hex(4)}"
+    route = crew.hosting.route(judging_id)
+    crew = crew.hiding(route.secrets)
+    async with attempt_space_aside(crew.work_root, judging_id, keep=crew.keep_checkouts) as space:
+        await run_sync(crew.repositories.check_out, repo, commit, space.checkout)
+        aside = set_aside(space.checkout) if crew.config.repo_instructions == "neutralise" else ()
+        if crew.sandbox.bwrap is not None:
+            await run_sync(hand_over, space.root, crew.sandbox.bwrap)
+        before = await run_sync(snapshot, space.checkout)
+        going = Going(
+            crew=crew,
+            trial=trial,
+            folder=_free_folder(trial.folder),
+            space=space,
+            id=judging_id,
+            route=route,
+            prompt=question(trial.task, space.checkout),
+            aside=aside,
+            writable=[space.home, space.artifacts, space.temporary],
+        )
+        try:
+            ended = await drive(going, watch)
+        except LaunchError:
+            crew.budget.end(judging_id, None)
+            raise
+        except OSError as error:
+            ended = going.cut_short("cancelled")
+            await _hand_over(going, commit, ended, before, keep, environment_failure(error))
+        except anyio.get_cancelled_exc_class():
+            await _hand_over(going, commit, going.cut_short("cancelled"), before, keep)
+            raise
+        else:
+            await _hand_over(going, commit, ended, before, keep)
+
+
+def _free_folder(place: TrialFolder) -> Path:
+    """Return the folder for the logs of another judgment; those of earlier ones stay."""
+    number = 1
+    while place.attempt_folder(number).exists():
+        number += 1
+    return place.attempt_folder(number)
+
+
+async def _hand_over(
+    going: Going, commit: str, ended: Ended, before: Snapshot, keep: Keep, failed: Outcome | None = None
+) -> None:
+    with anyio.CancelScope(shield=True):
+        judgment = await run_sync(_judgment, going, commit, ended, before, failed)
+        going.crew.budget.end(going.id, judgment.cost.amount_usd)
+        keep(judgment)
+
+
+def _judgment(going: Going, commit: str, ended: Ended, before: Snapshot, failed: Outcome | None) -> Judgment:
+    crew, remains = going.crew, going.remains(ended)
+    said = keep_stderr(crew, going.space, going.folder)
+    # As if every artifact were there: none is asked for.
+    outcome = failed or decide(
+        going.tally, ended, EXPECTED_ARTIFACTS, remains.seen, said, crew.config.idle_timeout_seconds
+    )
+    inputs, failure = _verdict(going, outcome, before)
+    usage = remains.usage
+    return Judgment(
+        task=going.trial.task.id,
+        repeat=going.trial.repeat,
+        inputs=inputs,
+        failure=crew.redactor.text(failure),
+        outcome=outcome.model_copy(update={"detail": crew.redactor.text(outcome.detail)}),
+        agent_version=going.tally.agent_version or crew.installed.version,
+        models_served=remains.requests.models_served if remains.requests else (),
+        commit=commit,
+        prompt_sha256=question_sha256(going.trial.task),
+        started_at=going.started.isoformat(),
+        seconds=round(ended.wall_seconds, 3),
+        num_turns=remains.turns,
+        usage=usage.headline,
+        cost=cost_of(crew, remains, usage),
+        stream_log=str((going.folder / STREAM).relative_to(crew.config.output_dir)),
+    )
+
+
+def _verdict(going: Going, outcome: Outcome, before: Snapshot) -> tuple[RouterInputs | None, str]:
+    """Return what the agent judged, or nothing and the reason why it counts for nothing."""
+    if outcome.kind is not OutcomeKind.COMPLETED:
+        return None, _told(outcome)
+    if touched := changed(before, snapshot(going.space.checkout)):
+        named = ", ".join(map(str, touched[:_MOST_NAMED])) + (" ..." if len(touched) > _MOST_NAMED else "")
+        return None, f"the agent changed what it had only to read: {named}"
+    try:
+        inputs = read_answer(going.tally.end.text if going.tally.end else "")
+    except ReplyError as error:
+        return None, f"no usable answer: {error}"
+    mask = going.crew.redactor.text
+    return inputs.model_copy(update={"consequence": mask(inputs.consequence), "reason": mask(inputs.reason)}), ""
+
+
+def _told(outcome: Outcome) -> str:
+    return f"{outcome.kind}: {outcome.detail}" if outcome.detail else str(outcome.kind)

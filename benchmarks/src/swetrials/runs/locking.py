@@ -1,0 +1,113 @@
+"""Writing ``lock.json`` beside the trials of a run: what this session runs with, and at its end what answered."""
+
+import platform
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from swetrials import __version__
+from swetrials.records.lock import JudgePin, PricePin, RunLock, Session, TaskPin
+from swetrials.records.metrics import Metrics
+from swetrials.runs.workbench import Workbench
+from swetrials.store.files import RecordError, read_record, sha256_of, to_json, write_atomically
+from swetrials.store.results import LOCK, state_of
+from swetrials.trials.plan import Trial, prompt_sha256
+
+
+@contextmanager
+def locked(bench: Workbench, judge: JudgePin | None) -> Iterator[None]:
+    """Pin what a run runs with, in each of its folders, and complete that when the block is left, however it is.
+
+    Sessions of before stay. A file that cannot be read any more is written anew.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    earlier = {scope: _sessions(scope / LOCK) for scope in bench.plan.scopes}
+    started_at = _now()
+    sessions = {scope: _session(bench, scope, judge, started_at) for scope in bench.plan.scopes}
+    for scope, session in sessions.items():
+        _write(bench, scope, (*earlier[scope], session))
+    try:
+        yield
+    finally:
+        for scope, session in sessions.items():
+            _write(bench, scope, (*earlier[scope], _completed(bench, scope, session)))
+
+
+def _sessions(path: Path) -> tuple[Session, ...]:
+    try:
+        return read_record(path, RunLock).sessions
+    except RecordError:
+        return ()
+
+
+def _write(bench: Workbench, scope: Path, sessions: tuple[Session, ...]) -> None:
+    lock = RunLock(scope=scope.name, sessions=sessions)
+    write_atomically(scope / LOCK, bench.redactor.bytes(to_json(lock)))
+
+
+def _session(bench: Workbench, scope: Path, judge: JudgePin | None, started_at: str) -> Session:
+    config, plan = bench.config, bench.plan
+    return Session(
+        started_at=started_at,
+        harness_version=__version__,
+        agent=bench.agent.folder,
+        agent_version=bench.agent_version,
+        model=config.model,
+        provider=config.provider,
+        skill=config.skill,
+        skill_sha256=sha256_of(plan.skill.text),
+        dataset=plan.dataset.dataset.name,
+        dataset_sha256=plan.dataset.sha256,
+        tasks={trial.task.id: _task(bench, trial) for trial in _trials(bench, scope)},
+        config=config.model_dump(mode="json", exclude={"api_key", "judge_api_key"}),
+        prices=_prices(bench),
+        judge=judge,
+        sandbox=bench.sandbox.name,
+        python_version=platform.python_version(),
+        platform=platform.platform(),
+    )
+
+
+def _completed(bench: Workbench, scope: Path, session: Session) -> Session:
+    """Add what is known only afterwards: which models answered, which commits were checked out, when it ended."""
+    records = [record for trial in _trials(bench, scope) if isinstance(record := state_of(trial.folder), Metrics)]
+    commits = {record.task: record.provenance.commit for record in records if record.provenance.commit}
+    tasks = {name: pin.model_copy(update={"commit": commits.get(name)}) for name, pin in session.tasks.items()}
+    return session.model_copy(update={"ended_at": _now(), "models_served": _served(records), "tasks": tasks})
+
+
+def _served(records: Sequence[Metrics]) -> tuple[str, ...]:
+    blocks = [attempt.requests for record in records for attempt in record.attempts if attempt.requests is not None]
+    return tuple(dict.fromkeys(model for block in blocks for model in block.models_served))
+
+
+def _trials(bench: Workbench, scope: Path) -> list[Trial]:
+    return [trial for trial in bench.plan.trials if trial.folder.path.parent == scope]
+
+
+def _task(bench: Workbench, trial: Trial) -> TaskPin:
+    return TaskPin(
+        repo=trial.task.repo,
+        ref=trial.task.ref,
+        task_sha256=bench.plan.dataset.task_sha256(trial.task),
+        prompt_sha256=prompt_sha256(trial.task),
+    )
+
+
+def _prices(bench: Workbench) -> PricePin:
+    release = bench.prices.file.genai_prices
+    installed = version("genai-prices")
+    return PricePin(
+        file=bench.prices.label,
+        file_sha256=sha256_of(to_json(bench.prices.file)),
+        genai_prices=installed,
+        genai_prices_date=release.date if release and release.version == installed else None,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
