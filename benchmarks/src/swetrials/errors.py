@@ -1,4 +1,4 @@
-"""The one kind of exception whose message is made for the person at the keyboard."""
+"""The exceptions whose message is made for the person at the keyboard."""
 
 from typing import ClassVar
 

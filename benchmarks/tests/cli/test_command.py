@@ -284,7 +284,7 @@ DOCUMENTED = re.findall(
     r"SWETRIALS_[A-Z_]*[A-Z]\b",
     "\n".join(
         page.read_text(encoding="utf-8")
-        for folder in (find_project().docs, find_project().root / "docs", find_project().docs.parent)
+        for folder in (find_project().metrics.parent, find_project().root / "docs", find_project().private)
         for page in folder.glob("*.md")
     ),
 )

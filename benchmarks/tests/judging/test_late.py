@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import anyio
 import orjson
@@ -68,6 +68,7 @@ class ReadsAloud:
     wording: str = "as ever"
 
     name: ClassVar[str] = "codex"
+    kind: ClassVar[Literal["rubric", "tests"]] = "rubric"
 
     @property
     def label(self) -> str:

@@ -6,6 +6,12 @@ from swetrials.agents.codex.driver import Codex
 from swetrials.agents.omp.driver import Omp
 from swetrials.agents.opencode.driver import OpenCode
 from swetrials.agents.pi.driver import Pi
+from swetrials.plugins import Family
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ClaudeCode(), Codex(), Omp(), OpenCode(), Pi())}
+AGENTS: Family[Agent] = Family(
+    "agent",
+    {agent.name: agent for agent in (ClaudeCode(), Codex(), Omp(), OpenCode(), Pi())},
+    Agent,
+    made_by_call=False,
+)
 """Every agent by the name a user types."""

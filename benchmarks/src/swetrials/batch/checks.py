@@ -69,7 +69,7 @@ def _own_checks(bench: Workbench, options: BatchOptions) -> Sequence[Check]:
 async def _judge_checks(benches: Sequence[Workbench], options: BatchOptions) -> AsyncIterator[Check]:
     bench = benches[0]
     choice = JudgeChoice.of(bench.config)
-    rehearsal = bench.config.provider == "rehearsal"
+    rehearsal = bench.provider.scripted
     files = [bench.plan.dataset.path]
     async with open_judges(options.judges, choice, bench.project, rehearsal=rehearsal, datasets=files) as judges:
         for judge in judges:

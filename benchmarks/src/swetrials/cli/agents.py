@@ -6,21 +6,17 @@ from collections.abc import Sequence
 from swetrials.agents import AGENTS
 from swetrials.agents.install import InstallError, find
 from swetrials.agents.install import install as install_package
-from swetrials.agents.packages import PACKAGES
-from swetrials.errors import UsageError
 from swetrials.store.project import find_project
 
 
 def install(names: Sequence[str]) -> int:
     """Install each named agent; those that fail are named and the others go on."""
-    for name in names:
-        if name not in PACKAGES:
-            raise UsageError(f"agents: {name!r} is not one of {', '.join(PACKAGES)}")
+    agents = [AGENTS.named(name) for name in names]
     tools = find_project().tools
     failed = 0
-    for name in names:
+    for agent in agents:
         try:
-            install_package(PACKAGES[name], tools, lambda line: print(line, file=sys.stderr, flush=True))
+            install_package(agent.package, tools, lambda line: print(line, file=sys.stderr, flush=True))
         except InstallError as error:
             failed += 1
             print(error, file=sys.stderr)

@@ -34,9 +34,7 @@ def show(file: Path, agent: str | None, *, follow: bool, as_json: bool) -> int:
     Raises:
         UsageError: the file cannot be read, the agent is unknown, or nothing in the file is of it.
     """
-    if agent is not None and agent not in AGENTS:
-        raise UsageError(f"--agent: {agent!r} is not one of {', '.join(AGENTS)}")
-    watcher = _Watcher(file, AGENTS[agent] if agent is not None else None, quiet=as_json)
+    watcher = _Watcher(file, AGENTS.named(agent) if agent is not None else None, quiet=as_json)
     try:
         with open_file(file) as stream:
             for data in _growing(stream, watcher.tally) if follow else _whole(stream):

@@ -23,7 +23,7 @@ def viewer_of(console: Console, bench: Workbench, skill: str, unit: str, *, stre
     viewer = ConsoleViewer(console, partial(trace_line, redacted=bench.redactor.text) if stream else None)
     clear_up(bench.work_root, viewer.say)
     config = bench.config
-    label = " · REHEARSAL (scripted model, free)" if config.provider == "rehearsal" else ""
+    label = " · REHEARSAL (scripted model, free)" if bench.provider.scripted else ""
     viewer.say(
         f"{config.model} by {config.provider} · {bench.agent.folder} · {skill} · "
         f"{bench.plan.dataset.dataset.name}: {figures.counted(len(bench.plan.trials), unit)}{label}"

@@ -6,8 +6,12 @@ from swetrials.hosting.endpoint import Endpoint
 from swetrials.hosting.litellm.provider import LiteLLM
 from swetrials.hosting.rehearsal import Rehearsal
 from swetrials.hosting.vllm.provider import Vllm
+from swetrials.plugins import Family
 
-PROVIDERS: dict[str, Provider] = {
-    provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock(), LiteLLM(), Vllm())
-}
+PROVIDERS: Family[Provider] = Family(
+    "provider",
+    {provider.name: provider for provider in (Rehearsal(), Endpoint(), Bedrock(), LiteLLM(), Vllm())},
+    Provider,
+    made_by_call=False,
+)
 """Every hosting path by the name a user types."""

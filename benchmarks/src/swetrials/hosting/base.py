@@ -79,12 +79,21 @@ class Hosting(Protocol):
 
 
 class Provider(Protocol):
-    """A hosting path. ``open`` starts what has to run and stops it again."""
+    """A hosting path. ``open`` starts what has to run and stops it again.
+
+    Attributes:
+        name: what ``--provider`` takes, and records keep.
+        serving: how the model is served, in records: such as ``bedrock-runtime`` or ``vllm``.
+        dialects: the protocols that its routes may speak.
+        priced: how it is paid.
+        scripted: whether no model answers: results rank nothing, and what they cost is nobody's money.
+    """
 
     name: str
     serving: str
     dialects: frozenset[Dialect]
     priced: Priced
+    scripted: bool
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the route as far as it is known before anything is started.

@@ -51,6 +51,7 @@ class Bedrock:
     serving = "bedrock"
     dialects: frozenset[Dialect] = frozenset({"bedrock"})
     priced: Priced = "tokens"
+    scripted = False
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the way to the region's endpoint; the credentials are looked for when a run opens it.

@@ -28,6 +28,7 @@ class Endpoint:
     serving = "endpoint"
     dialects: frozenset[Dialect] = frozenset({"anthropic", "openai-chat", "openai-responses"})
     priced: Priced = "tokens"
+    scripted = False
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the way to ``config.endpoint``, in the one dialect that it is said to speak.

@@ -35,6 +35,7 @@ class Rehearsal:
     serving = "rehearsal"
     dialects: frozenset[Dialect] = frozenset({"anthropic", "openai-chat", "openai-responses"})
     priced: Priced = "free"
+    scripted = True
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the route with the port left open: the server takes any free one.

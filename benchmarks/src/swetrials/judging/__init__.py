@@ -1,11 +1,12 @@
 """What scores a trial: the dataset's own tests, and a rubric judge."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from swetrials.judging.base import Bench, Judge, JudgeSettings, Submission
 from swetrials.judging.codex import CodexJudge
 from swetrials.judging.routes import BedrockRoute, EndpointRoute, JudgeRoute, PersonalRoute
 from swetrials.judging.tests import TestsJudge
+from swetrials.plugins import Family
 
 
 def _tests(settings: JudgeSettings) -> TestsJudge:
@@ -13,7 +14,9 @@ def _tests(settings: JudgeSettings) -> TestsJudge:
     return TestsJudge()
 
 
-JUDGES: Mapping[str, Callable[[JudgeSettings], Judge]] = {"codex": CodexJudge, "tests": _tests}
+JUDGES: Family[Callable[[JudgeSettings], Judge]] = Family(
+    "judge", {"codex": CodexJudge, "tests": _tests}, Judge, made_by_call=True
+)
 """How to make each judge, by its name."""
 
 __all__ = [

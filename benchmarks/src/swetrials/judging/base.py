@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from swetrials.hosting.base import Check
 from swetrials.judging.routes import JudgeRoute
@@ -74,6 +74,10 @@ class Judge(Protocol):
     @property
     def name(self) -> str:
         """The name on the command line and in logs."""
+
+    @property
+    def kind(self) -> Literal["rubric", "tests"]:
+        """What its word is: points by a rubric, or whether tests pass."""
 
     @property
     def label(self) -> str:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import orjson
 from anyio.to_thread import run_sync
@@ -72,6 +72,7 @@ class CodexJudge:
     """The ``codex`` judge."""
 
     name: ClassVar[str] = "codex"
+    kind: ClassVar[Literal["rubric", "tests"]] = "rubric"
 
     settings: JudgeSettings
 

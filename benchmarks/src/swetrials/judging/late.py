@@ -200,7 +200,7 @@ def _wanted(
     known = folder.evaluation(metrics)
     earlier = known.judgments.get(judge.label) if known else None
     if metrics.imported:
-        scores = known.rubric if known and judge.label != TESTS else None
+        scores = known.rubric if known and judge.kind == "rubric" else None
         if scores is not None and not overwrite:
             return Judged(folder, judge.name, scores, skipped=True)
         raise JudgingError(f"figures imported from {metrics.imported.file}, no artifacts to judge")
@@ -216,13 +216,13 @@ def _wanted(
 def _log(folder: TrialFolder, judge: Judge) -> Path:
     """Return where a judge's own stream goes: that of a second rubric judge stands beside the first one's."""
     known = folder.evaluation(folder.metrics())
-    first = known is None or known.headline in {None, judge.label} or judge.label == TESTS
+    first = known is None or known.headline in {None, judge.label} or judge.kind == "tests"
     name = judge.name if first else re.sub(r"[^A-Za-z0-9._-]+", "-", judge.label)
     return folder.path / f"judge-{name}.jsonl"
 
 
 def _unscored(judge: Judge, reason: str) -> RubricEvaluation | TestsEvaluation:
-    kind = TestsEvaluation if judge.label == TESTS else RubricEvaluation
+    kind = TestsEvaluation if judge.kind == "tests" else RubricEvaluation
     return kind(status="unscored", reason=reason)
 
 

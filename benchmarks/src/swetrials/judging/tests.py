@@ -37,6 +37,7 @@ class TestsJudge:
 
     __test__: ClassVar[bool] = False  # pytest would take the name for a test class
     name: ClassVar[str] = TESTS
+    kind: ClassVar[Literal["rubric", "tests"]] = "tests"
     label: ClassVar[str] = TESTS
 
     def scored_sha256(self, submission: Submission) -> str:

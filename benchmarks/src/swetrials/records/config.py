@@ -130,9 +130,7 @@ class RunnerConfig(Record):
     clone_dir: Text | None = Field(None, description="mirrors and checkouts; default: a private temp folder")
     tasks: tuple[PathPart, ...] = Field((), description="task ids to run; empty: all")
     count: int | None = Field(None, ge=1, description="run only the first N of the chosen tasks")
-    executor: Literal["local", "ray"] = Field(
-        "local", description="where agents run: on this machine, or on those of a Ray cluster"
-    )
+    executor: Text = Field("local", description="where agents run: on this machine, or on those of a Ray cluster")
     ray_address: Annotated[str, AfterValidator(cluster_address)] = Field(
         "auto", description="ray: the cluster, as HOST:PORT; auto: the one that this machine is in"
     )

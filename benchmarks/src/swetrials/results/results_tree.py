@@ -19,7 +19,7 @@ class ResultsTreeError(KnownError):
     """A folder holds no trial that can be read; the message says what makes one."""
 
 
-def read_rows(tree: Path, tell: Tell | None = None, judge: str | None = None) -> list[TrialRow]:
+def read_rows(tree: Path | str, tell: Tell | None = None, judge: str | None = None) -> list[TrialRow]:
     """Return every trial at or below a folder, in the order of their folders; trash and what is set apart are left out.
 
     A trial whose files are torn or of another shape is left out too, and named.
@@ -32,7 +32,7 @@ def read_rows(tree: Path, tell: Tell | None = None, judge: str | None = None) ->
     Raises:
         ResultsTreeError: there is no trial that can be read, or no judge or several of that name.
     """
-    return [row_of(reading) for reading in read_readings(tree, tell, judge)]
+    return [row_of(reading) for reading in read_readings(Path(tree), tell, judge)]
 
 
 def read_readings(tree: Path, tell: Tell | None = None, judge: str | None = None) -> Iterator[TrialReading]:

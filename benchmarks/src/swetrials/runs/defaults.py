@@ -3,7 +3,10 @@
 A scripted model costs nothing and knows one dataset; of all others a person has to say what they pay for.
 """
 
+from pathlib import Path
+
 from swetrials.errors import KnownError
+from swetrials.hosting import PROVIDERS
 from swetrials.records.config import RunnerConfig
 from swetrials.store.documents import load_config
 from swetrials.store.project import Project
@@ -22,7 +25,7 @@ def check_model_named(config: RunnerConfig) -> None:
     Raises:
         UnnamedError: the provider is not the rehearsal, and no layer of the configuration names a model.
     """
-    if config.provider != "rehearsal" and "model" not in config.model_fields_set:
+    if not _scripted(config) and "model" not in config.model_fields_set:
         raise UnnamedError(f"model: provider {config.provider!r} has no default model: name one with --model")
 
 
@@ -32,16 +35,28 @@ def check_dataset_named(config: RunnerConfig) -> None:
     Raises:
         UnnamedError: the provider is not the rehearsal, and no layer of the configuration names a dataset.
     """
-    if config.provider != "rehearsal" and "dataset" not in config.model_fields_set:
+    if not _scripted(config) and "dataset" not in config.model_fields_set:
         raise UnnamedError(
             f"dataset: provider {config.provider!r} has no default dataset: name one with --dataset, "
             "such as dataset/quickstart.yaml"
         )
 
 
+def with_quickstart(config: RunnerConfig, project: Project) -> RunnerConfig:
+    """Return the configuration, with the project's own quickstart where no dataset is named and none lies here."""
+    if "dataset" in config.model_fields_set or Path(config.dataset).exists():
+        return config
+    given = {key: getattr(config, key) for key in config.model_fields_set}
+    return load_config(None, {}, {**given, "dataset": str(project.dataset / Path(config.dataset).name)})
+
+
 def with_benchmark(config: RunnerConfig, project: Project) -> RunnerConfig:
     """Return the configuration, with the benchmark for a dataset where a provider other than the rehearsal has none."""
-    if config.provider == "rehearsal" or "dataset" in config.model_fields_set:
+    if _scripted(config) or "dataset" in config.model_fields_set:
         return config
     given = {key: getattr(config, key) for key in config.model_fields_set}
     return load_config(None, {}, {**given, "dataset": project.dataset / BENCHMARK})
+
+
+def _scripted(config: RunnerConfig) -> bool:
+    return PROVIDERS.named(config.provider).scripted

@@ -10,7 +10,7 @@ from swetrials.hosting.base import Check, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.runs.defaults import check_model_named
 from swetrials.runs.preflight import machine_checks, no_common_dialect, route_checks
-from swetrials.runs.workbench import member
+from swetrials.runs.workbench import members_of
 from swetrials.store.project import find_project
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.space import private_root
@@ -24,8 +24,7 @@ async def examine(config: RunnerConfig) -> Sequence[Check]:
         UnnamedError: the provider has no default model, and none is named.
     """
     project = find_project()
-    agent = member("agent", config.agent, AGENTS)
-    provider = member("provider", config.provider, PROVIDERS)
+    agent, provider, _ = members_of(config)
     check_model_named(config)
     work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
     checks = list(machine_checks(agent, project, sandbox_for(config.sandbox, project), work_root))

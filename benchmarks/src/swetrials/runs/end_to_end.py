@@ -41,7 +41,7 @@ async def run_and_judge(
         PreflightError: a check failed, a judge's among them; nothing was spent.
         UsageError: a judge or its route is unknown, or another run is writing to the same results.
     """
-    rehearsal = bench.config.provider == "rehearsal"
+    rehearsal = bench.provider.scripted
     dataset = bench.plan.dataset
     datasets = Datasets(dataset, bench.project.dataset)
     folders = [trial.folder for trial in bench.plan.trials]

@@ -28,7 +28,7 @@ def example_tree(project: Project) -> Path:
         OSError: the folder cannot be written.
     """
     tree = FOLDER / "results"
-    trials = read_published_runs(project.docs / "metrics" / "published-runs.csv", _DEFAULTS)
+    trials = read_published_runs(project.metrics / "published-runs.csv", _DEFAULTS)
     try:
         write_tree(trials, tree)
     except ImportingError:

@@ -110,8 +110,7 @@ async def open_judges(
         DocumentError: a scenario has faults.
     """
     for name in names:
-        if name not in JUDGES:
-            raise UsageError(f"--judge: {name!r} is not one of {', '.join(JUDGES)}")
+        JUDGES.named(name)
     if not names:
         yield []
         return
@@ -119,7 +118,7 @@ async def open_judges(
     async with _open_route(choice, provider, datasets) as route:
         model = choice.model or (_REHEARSAL_MODEL if provider == "rehearsal" else None)
         settings = JudgeSettings(project.tools, route, model, choice.reasoning_effort, choice.timeout_seconds)
-        yield [JUDGES[name](settings) for name in names]
+        yield [JUDGES.named(name)(settings) for name in names]
 
 
 @asynccontextmanager

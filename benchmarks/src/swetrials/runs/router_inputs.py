@@ -58,9 +58,10 @@ def lay_out_judging(config: RunnerConfig) -> Workbench:
 
 
 def default_file(bench: Workbench) -> Path:
-    """Return where judgments are kept unless told: with the published figures; a rehearsal's, with the results."""
-    rehearsal = bench.config.provider == "rehearsal"
-    folder = Path(bench.config.output_dir) if rehearsal else bench.project.docs / METRICS
+    """Return where judgments are kept unless told: with a clone's published figures, or with the results."""
+    rehearsal = bench.provider.scripted
+    of_a_clone = bench.project.brought_along is None
+    folder = bench.project.metrics if of_a_clone and not rehearsal else Path(bench.config.output_dir)
     return folder / f"swe-router-judged-inputs-{bench.agent.name}.json"
 
 
@@ -133,7 +134,7 @@ class _Judging:
         bench, config = self._bench, self._bench.config
         return JudgedInputs(
             dataset=bench.plan.dataset.dataset.name,
-            rehearsal=config.provider == "rehearsal",
+            rehearsal=bench.provider.scripted,
             agent=bench.agent.folder,
             model=config.model,
             provider=config.provider,

@@ -1,11 +1,10 @@
 """Everything a run needs that can be settled before anything is started or spent."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent
@@ -17,7 +16,7 @@ from swetrials.judging.base import Bench
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.repricing import default_book
 from swetrials.records.config import RunnerConfig
-from swetrials.runs.defaults import check_dataset_named, check_model_named
+from swetrials.runs.defaults import check_dataset_named, check_model_named, with_quickstart
 from swetrials.store.documents import load_dataset
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
@@ -31,8 +30,6 @@ from swetrials.trials.standing import Commits, Standing, standings
 from swetrials.workspace.git import GitError
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root, sweep
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -130,10 +127,10 @@ def lay_out(config: RunnerConfig) -> Workbench:
         UnnamedError: model or dataset have no default for this provider, and are not named.
     """
     project = find_project()
-    agent = member("agent", config.agent, AGENTS)
-    provider = member("provider", config.provider, PROVIDERS)
+    agent, provider, executor = members_of(config)
     check_model_named(config)
     check_dataset_named(config)
+    config = with_quickstart(config, project)
     plan = plan_run(config, load_dataset(Path(config.dataset)), agent, project.skills)
     work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
     keys = [key.get_secret_value() for key in (config.api_key, config.judge_api_key) if key]
@@ -141,7 +138,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
         project=project,
         plan=plan,
         provider=provider,
-        executor=EXECUTORS[config.executor],
+        executor=executor,
         repositories=Repositories.below(work_root),
         work_root=work_root,
         sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output, work_root),
@@ -156,12 +153,10 @@ def clear_up(work_root: Path, say: Callable[[str], None]) -> None:
         say(f"cleared up after an attempt that a stopped run had left: {attempt_id}")
 
 
-def member(kind: str, name: str, family: Mapping[str, T]) -> T:
-    """Return the member of a family by its name.
+def members_of(config: RunnerConfig) -> tuple[Agent, Provider, Executor]:
+    """Return whom a configuration names.
 
     Raises:
-        UsageError: there is none of that name; the message lists those that there are.
+        PluginError: one of them is not to be had.
     """
-    if name not in family:
-        raise UsageError(f"{kind}: {name!r} is not one of {', '.join(family)}")
-    return family[name]
+    return AGENTS.named(config.agent), PROVIDERS.named(config.provider), EXECUTORS.named(config.executor)

@@ -165,7 +165,7 @@ def _identity(ledger: Ledger) -> TrialIdentity:
         dataset_sha256=dataset.sha256,
         task_sha256=dataset.task_sha256(trial.task),
         given_sha256=_given(ledger),
-        rehearsal=ledger.crew.config.provider == "rehearsal",
+        rehearsal=ledger.crew.provider.scripted,
     )
 
 

@@ -34,7 +34,7 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
         if wanted == "bubblewrap":
             raise SandboxError(f"sandbox: {found.why}; {found.mend}")
         return Sandbox(None, missing=found)
-    hidden = tuple(dict.fromkeys(place.resolve() for place in (project.root.parent, *private, *_covered())))
+    hidden = tuple(dict.fromkeys(place.resolve() for place in (project.private, *private, *_covered())))
     readable = toolchains(os.environ)
     try:
         confined((), bwrap=found, writable=(), hidden=hidden, readable=readable)

@@ -37,7 +37,7 @@ def install(project: Project, say: Callable[[str], None]) -> Path:
     concurrent installation leaves nothing half done. Nothing is written outside ``.tools``.
 
     Args:
-        project: has the tools folder and ``scripts/uv.sh``.
+        project: has the tools folder, and knows uv.
         say: gets lines on what goes on, and none when there is nothing to do.
 
     Raises:
@@ -85,7 +85,7 @@ def _install_into_place(project: Project, say: Callable[[str], None]) -> None:
 
 def _uv(project: Project, say: Callable[[str], None], *words: str) -> None:
     """Run uv and pass on its progress; the list of single packages is left out."""
-    command = [str(project.root / "scripts" / "uv.sh"), *words]
+    command = [project.uv, *words]
     said: list[str] = []
     try:
         with subprocess.Popen(

@@ -43,6 +43,7 @@ class LiteLLM:
     serving = "litellm"
     dialects: frozenset[Dialect] = frozenset({"anthropic", "openai-chat", "openai-responses"})
     priced: Priced = "tokens"
+    scripted = False
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the way to the proxy: with ``config.api_key``, else the master key of the environment, else none.

@@ -43,6 +43,7 @@ class Vllm:
     serving = "vllm"
     dialects: frozenset[Dialect] = frozenset({"anthropic", "openai-chat", "openai-responses"})
     priced: Priced = "hardware"
+    scripted = False
 
     def preview(self, config: RunnerConfig) -> Route:
         """Return the way to the server; the window is the configured one until the server has been asked."""

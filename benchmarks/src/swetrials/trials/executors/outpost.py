@@ -231,7 +231,7 @@ class Outpost:
             installed=installed,
             skill=errand.skill,
             limits=errand.limits,
-            provider=PROVIDERS[config.provider],
+            provider=PROVIDERS.named(config.provider),
             hosting=hosting,
             prices=errand.prices,
             repositories=self._repositories,

@@ -13,7 +13,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 import swetrials
-from swetrials.agents.install import Package, find
+from swetrials.agents.install import Package, Program, find
 from swetrials.errors import KnownError
 from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
@@ -45,14 +45,14 @@ class Question:
         base_url: where the model is.
     """
 
-    package: Package
+    package: Package | Program
     sandbox: str
     clone_dir: str | None
     shared_file: Path | None
     base_url: str
 
     @classmethod
-    def of(cls, config: RunnerConfig, package: Package, route: Route, shared_file: Path | None) -> Self:
+    def of(cls, config: RunnerConfig, package: Package | Program, route: Route, shared_file: Path | None) -> Self:
         """Return the question that a run has for each of its machines."""
         return cls(package, config.sandbox, config.clone_dir, shared_file, route.base_url)
 
