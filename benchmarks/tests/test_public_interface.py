@@ -48,7 +48,7 @@ def test_the_import_loads_no_module_of_ours() -> None:
 def test_the_results_example_reads_a_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     tree = example_tree(find_project())
-    words = [sys.executable, EXAMPLES / "read_results.py", tree, "claude-opus-5", "kimi-k3"]
+    words: list[str | Path] = [sys.executable, EXAMPLES / "read_results.py", tree, "claude-opus-5", "kimi-k3"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "claude-opus-5 against kimi-k3: " in done.stdout
