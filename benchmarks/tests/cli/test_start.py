@@ -38,7 +38,7 @@ def test_what_reads_results_loads_nothing_that_makes_them(words: str, tmp_path: 
     assert str(tmp_path / "none") in done.stderr
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "swetrials.store.results" in loaded
-    assert not loaded & {"httpx", "swetrials.agents", "swetrials.hosting", "swetrials.runs.workbench"}
+    assert not loaded & {"httpx", "swetrials.agents", "swetrials.hosting", "swetrials.runs.prepared_run"}
 
 
 def test_interrupted_while_it_loads_it_ends_as_interrupted(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from swetrials.records.limits import Limits
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.runs.benchmark import RunOptions, RunResult, run_plan
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.files import sha256_of, write_record
 from swetrials.store.project import Project
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
-from swetrials.trials.crew import Sandbox
 from swetrials.trials.executors.local import Local
+from swetrials.trials.run_context import Sandbox
 from swetrials.trials.trial import Observer, Progress
 from trials.stand_in import SECRET, WHOLE, Yard
 

@@ -23,7 +23,7 @@ from swetrials.records.lock import JudgePin, RunLock
 from swetrials.records.metrics import Metrics
 from swetrials.runs.benchmark import PreflightError, RunOptions, run_plan
 from swetrials.runs.preflight import probe
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.results import TRASH, TrialFolder
 from trials.stand_in import SAID, SECRET, WHOLE, Yard
 

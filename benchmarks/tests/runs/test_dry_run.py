@@ -16,7 +16,7 @@ from swetrials.agents import AGENTS
 from swetrials.agents.packages import PACKAGES
 from swetrials.runs.benchmark import RunOptions
 from swetrials.runs.dry_run import describe
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.redaction import MASK
 from swetrials.trials.plan import plan_run
 from swetrials.workspace.processes import MARK

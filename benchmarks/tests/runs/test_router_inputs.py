@@ -18,10 +18,10 @@ from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.outcome import OutcomeKind
 from swetrials.router.inputs.question import first_step
 from swetrials.runs.benchmark import PreflightError, RunOptions
+from swetrials.runs.prepared_run import Workbench
 from swetrials.runs.router_inputs import SETTLED, default_file, judge_inputs
-from swetrials.runs.workbench import Workbench
 from swetrials.store.files import read_record
-from swetrials.trials.crew import Sandbox
+from swetrials.trials.run_context import Sandbox
 from swetrials.workspace.sandbox import bubblewrap
 from trials.stand_in import RECORDED, SECRET, Yard
 

@@ -25,9 +25,9 @@ from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.redaction import Redactor
 from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
-from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.plan import Plan, plan_run
+from swetrials.trials.run_context import Crew, Sandbox
 from swetrials.trials.trial import Observer, run_trial
 from swetrials.wire.route import Dialect
 from swetrials.workspace.repositories import Repositories

@@ -16,8 +16,8 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.records.requests import RequestRecord
 from swetrials.trials.plan import Plan
+from swetrials.trials.resume_state import Standing
 from swetrials.trials.schedule import run_trials
-from swetrials.trials.standing import Standing
 from swetrials.trials.trial import Progress
 from trials.stand_in import WHOLE, Yard
 

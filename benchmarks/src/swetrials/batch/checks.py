@@ -12,7 +12,7 @@ from swetrials.judging.late import Datasets, outstanding
 from swetrials.runs.forecast import budget_check, forecast
 from swetrials.runs.judge_choice import JudgeChoice, open_judges
 from swetrials.runs.preflight import machine_checks, plan_checks, route_checks, stale_check
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.trials.recovery import recover_idle
 
 

@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 from swetrials.errors import UsageError
 from swetrials.hosting.vllm.provider import DEFAULT_ENDPOINT
 from swetrials.judging import JUDGES
-from swetrials.records.base import Record
 from swetrials.records.config import RunnerConfig
+from swetrials.records.record import Record
 from swetrials.records.slug import model_slug
 from swetrials.runs.defaults import with_benchmark
 from swetrials.runs.judge_choice import JudgeChoice
-from swetrials.runs.workbench import Workbench, lay_out
+from swetrials.runs.prepared_run import Workbench, lay_out
 from swetrials.store.documents import load_config
 from swetrials.store.project import find_project
 from swetrials.wire.model_list import is_loopback

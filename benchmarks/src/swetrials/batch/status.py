@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 from swetrials.store.files import write_record
 
 RunState = Literal["waiting", "serving", "running", "done", "failed"]

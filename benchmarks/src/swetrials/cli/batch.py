@@ -28,7 +28,7 @@ from swetrials.results.report.model_catalogue import catalogue_text, fit_key_tex
 from swetrials.results.report.wording import seconds
 from swetrials.runs.dry_run import describe
 from swetrials.runs.judge_choice import JudgeChoice
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.documents import load_document
 from swetrials.store.files import RecordError, read_record, write_record
 from swetrials.store.project import find_project

@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 
 from swetrials.errors import UsageError
-from swetrials.records.base import safe_path_part
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.record import safe_path_part
 from swetrials.results.published.importing import write_judged_inputs, write_tree
 from swetrials.results.published.source_trial import Defaults, ImportedTrial
 from swetrials.results.published.tree import Found, is_json, read_published

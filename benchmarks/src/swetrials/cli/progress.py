@@ -13,8 +13,8 @@ from rich.text import Text
 from swetrials.agents.events import Event
 from swetrials.hosting.base import Check
 from swetrials.results.report import wording as figures
-from swetrials.trials.crew import Listener
 from swetrials.trials.plan import Trial
+from swetrials.trials.run_context import Listener
 from swetrials.trials.trial import Observer, Progress
 
 _MARKS = {

@@ -19,7 +19,7 @@ from swetrials.runs.benchmark import RunOptions, RunResult, run_plan
 from swetrials.runs.dry_run import describe
 from swetrials.runs.end_to_end import run_and_judge
 from swetrials.runs.judge_choice import JudgeChoice
-from swetrials.runs.workbench import lay_out
+from swetrials.runs.prepared_run import lay_out
 from swetrials.store.documents import load_config
 from swetrials.store.files import to_json
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import orjson
 
-from swetrials.records.base import Record
 from swetrials.records.comparison import Comparison
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Dataset
@@ -13,6 +12,7 @@ from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.leaderboard import Leaderboard
 from swetrials.records.lock import RunLock
 from swetrials.records.metrics import AttemptRecord, Metrics
+from swetrials.records.record import Record
 from swetrials.records.router_evaluation import RouterEvaluation
 from swetrials.records.router_models import RouterModels
 from swetrials.records.summary import RunSummary

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from pydantic import AwareDatetime
 
 from swetrials.errors import KnownError
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 from swetrials.store.files import RecordError, read_record, write_record
 
 MARK = "SWETRIALS_SERVICE"

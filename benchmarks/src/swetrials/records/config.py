@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from swetrials.records.base import PathPart, Record, fault_at, none_for_zero, safe_path_part
+from swetrials.records.record import PathPart, Record, fault_at, none_for_zero, safe_path_part
 from swetrials.records.slug import model_slug
 
 ENVIRONMENT_PREFIX = "SWETRIALS_"

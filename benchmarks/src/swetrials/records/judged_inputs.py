@@ -4,11 +4,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from swetrials.records.base import SCHEMA_VERSION, Record, fault_at
 from swetrials.records.cost import Cost
 from swetrials.records.dataset import Complexity
 from swetrials.records.outcome import Outcome
 from swetrials.records.published_run import Imported
+from swetrials.records.record import SCHEMA_VERSION, Record, fault_at
 from swetrials.records.usage import UsageReport
 
 BASE_FLOORS = (55, 65, 70, 75)

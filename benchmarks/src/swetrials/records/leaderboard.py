@@ -4,8 +4,8 @@ from typing import Final, Literal, Self
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.metrics import Hosting
+from swetrials.records.record import SCHEMA_VERSION, Record
 
 LEVEL: Final = 0.95
 """Of every interval: intervals made this way hold the true figure in 95 of 100 benchmarks of this kind."""

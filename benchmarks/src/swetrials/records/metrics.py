@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.limits import Limits
 from swetrials.records.outcome import Outcome
 from swetrials.records.published_run import Imported
+from swetrials.records.record import SCHEMA_VERSION, Record
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageBlock

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from swetrials.records.base import PathPart, none_for_zero
+from swetrials.records.record import PathPart, none_for_zero
 
 _MOST_TOKENS, _MOST_SECONDS, _MOST_USD = 10**12, 10**8, 10**6
 """Of one trial: what is beyond them is a slip, and would outweigh everything else in a mean."""

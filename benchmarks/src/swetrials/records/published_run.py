@@ -4,9 +4,9 @@ from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from swetrials.records.base import PathPart, Record, fault_at
 from swetrials.records.cost import SELF_HOSTED
 from swetrials.records.evaluation import UNITS, task_score_of
+from swetrials.records.record import PathPart, Record, fault_at
 
 Tokens = int | None
 Total = int | None

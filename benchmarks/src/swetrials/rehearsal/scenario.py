@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 
 
 class FaultKind(StrEnum):

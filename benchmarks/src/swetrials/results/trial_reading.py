@@ -11,11 +11,11 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from swetrials.records.base import PathPart
 from swetrials.records.cost import Basis, CostStatus
 from swetrials.records.evaluation import UNNAMED, judge_label
 from swetrials.records.metrics import Hosting
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.record import PathPart
 from swetrials.records.usage import Completeness, Usage
 from swetrials.store.files import RecordError, first_fault, refuse_foreign
 from swetrials.store.reading import read_bytes

@@ -15,14 +15,14 @@ from swetrials.hosting.base import Check, Hosting
 from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
 from swetrials.runs.forecast import budget_check, forecast
-from swetrials.runs.locking import locked
+from swetrials.runs.lockfile import locked
 from swetrials.runs.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.results import TRASH, TrialFolder
-from swetrials.trials.crew import Listener
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.recovery import recover_killed
+from swetrials.trials.run_context import Listener
 from swetrials.trials.schedule import run_trials
 from swetrials.trials.trial import Observer
 

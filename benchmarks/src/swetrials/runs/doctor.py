@@ -10,7 +10,7 @@ from swetrials.hosting.base import Check, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.runs.defaults import check_model_named
 from swetrials.runs.preflight import machine_checks, no_common_dialect, route_checks
-from swetrials.runs.workbench import members_of
+from swetrials.runs.prepared_run import members_of
 from swetrials.store.project import find_project
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.space import private_root

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 
 from swetrials.agents.install import find
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.redaction import MASK
 from swetrials.trials.launching import command_for, job_for
 from swetrials.trials.plan import Trial, prompt_for

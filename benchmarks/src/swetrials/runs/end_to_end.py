@@ -13,7 +13,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.words import counted
 from swetrials.runs.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan
 from swetrials.runs.judge_choice import JudgeChoice, open_judges
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.files import RecordError
 from swetrials.store.project import Project, find_project

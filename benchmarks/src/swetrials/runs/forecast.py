@@ -9,12 +9,12 @@ from swetrials.records.cost import Cost
 from swetrials.records.metrics import Metrics
 from swetrials.records.slug import model_slug
 from swetrials.records.words import counted
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.results import state_of, trial_folders
 from swetrials.trials.budget import Budget
 from swetrials.trials.costing import unpriced, unpriced_buckets
 from swetrials.trials.earlier import spent_usd
-from swetrials.trials.standing import Standing
+from swetrials.trials.resume_state import Standing
 
 
 @dataclass(frozen=True)

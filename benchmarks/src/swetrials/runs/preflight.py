@@ -19,11 +19,11 @@ from swetrials.records.requests import RequestsBlock
 from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.project import Project
-from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
-from swetrials.trials.standing import Standing
+from swetrials.trials.resume_state import Standing
+from swetrials.trials.run_context import Crew, Sandbox
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
 from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group

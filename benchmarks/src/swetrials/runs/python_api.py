@@ -14,10 +14,10 @@ from swetrials.records.metrics import Metrics
 from swetrials.runs.benchmark import PreflightError, RunOptions, RunResult, run_plan
 from swetrials.runs.end_to_end import JudgingRequest, judge_folders
 from swetrials.runs.judge_choice import JudgeChoice
-from swetrials.runs.workbench import clear_up, lay_out
+from swetrials.runs.prepared_run import clear_up, lay_out
 from swetrials.store.documents import load_config
 from swetrials.store.results import trial_folders
-from swetrials.trials.crew import Listener
+from swetrials.trials.run_context import Listener
 from swetrials.trials.trial import Observer
 
 T = TypeVar("T")

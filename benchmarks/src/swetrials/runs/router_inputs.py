@@ -21,11 +21,11 @@ from swetrials.router.inputs.totals import with_judgments
 from swetrials.runs.benchmark import RunOptions, Viewer, preflight
 from swetrials.runs.defaults import with_benchmark
 from swetrials.runs.forecast import Forecast, budget_check
-from swetrials.runs.workbench import Workbench, lay_out
+from swetrials.runs.prepared_run import Workbench, lay_out
 from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.project import find_project
-from swetrials.trials.crew import Crew
 from swetrials.trials.plan import Trial
+from swetrials.trials.run_context import Crew
 from swetrials.trials.schedule import in_turn
 from swetrials.trials.trial import Progress
 

@@ -9,10 +9,10 @@ from anyio.to_thread import run_sync
 
 from swetrials.records.metrics import PATCH, AttemptRecord
 from swetrials.store.files import write_atomically, write_record_once
-from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Going, Watch, drive
 from swetrials.trials.gathering import gather
 from swetrials.trials.plan import prompt_for
+from swetrials.trials.run_context import Crew, Order
 from swetrials.workspace.instructions import SetAside, set_aside
 from swetrials.workspace.patch import apply_patch
 from swetrials.workspace.processes import Ended

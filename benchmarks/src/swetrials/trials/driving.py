@@ -13,12 +13,12 @@ from swetrials.hosting.base import Telemetry
 from swetrials.records.requests import RequestRecord
 from swetrials.store.stream_log import StreamLog
 from swetrials.trials.costing import attempt_cost
-from swetrials.trials.crew import Crew
 from swetrials.trials.gathering import STDERR, STREAM, Remains
 from swetrials.trials.launching import Way, command_for, job_for, open_way, write_files
 from swetrials.trials.plan import Trial
+from swetrials.trials.run_context import Crew
 from swetrials.trials.seen import Seen
-from swetrials.trials.witnesses import usage_block
+from swetrials.trials.usage_reconciliation import usage_block
 from swetrials.wire.route import Route
 from swetrials.workspace.instructions import SetAside
 from swetrials.workspace.processes import Cause, Ended, Limits, run_group

@@ -14,17 +14,17 @@ from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
 from swetrials.trials.costing import attempt_cost, cost_doubts
-from swetrials.trials.crew import Crew, Order
+from swetrials.trials.outcome_classification import decide
 from swetrials.trials.plausibility import call_doubts, stream_doubts, usage_doubts
+from swetrials.trials.run_context import Crew, Order
 from swetrials.trials.seen import Seen
-from swetrials.trials.telling import TRAJECTORY, doubtful_doings, keep, told
-from swetrials.trials.verdict import decide
-from swetrials.trials.witnesses import counter_disagreements, other_models, unconfirmed, usage_block
+from swetrials.trials.trajectory_building import TRAJECTORY, doubtful_doings, keep, told
+from swetrials.trials.usage_reconciliation import counter_disagreements, other_models, unconfirmed, usage_block
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import SetAside, put_back
-from swetrials.workspace.leavings import open_left
 from swetrials.workspace.patch import make_patch
 from swetrials.workspace.processes import Ended
+from swetrials.workspace.safe_read import open_left
 from swetrials.workspace.space import Space
 
 STREAM = "stream.jsonl"

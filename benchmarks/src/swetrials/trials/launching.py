@@ -8,7 +8,7 @@ from pathlib import Path
 from swetrials.agents.base import Job, Launch, Skill
 from swetrials.records.config import RunnerConfig
 from swetrials.records.requests import RequestRecord
-from swetrials.trials.crew import Crew, Sandbox
+from swetrials.trials.run_context import Crew, Sandbox
 from swetrials.wire.meter import CannotSign, Meter, metered
 from swetrials.wire.route import Route
 from swetrials.workspace.environment import allowed_environment

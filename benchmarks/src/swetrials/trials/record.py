@@ -25,11 +25,11 @@ from swetrials.records.usage import UsageBlock
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import sha256_of
 from swetrials.trials.attempt import LOST, Attempt
-from swetrials.trials.crew import Crew
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Trial, prompt_sha256
-from swetrials.trials.witnesses import disagreements, joined
+from swetrials.trials.run_context import Crew
+from swetrials.trials.usage_reconciliation import disagreements, joined
 
 _DIGITS = 3  # of seconds
 

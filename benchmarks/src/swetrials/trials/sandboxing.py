@@ -9,7 +9,7 @@ from pathlib import Path
 
 from swetrials.errors import KnownError
 from swetrials.store.project import Project
-from swetrials.trials.crew import Sandbox
+from swetrials.trials.run_context import Sandbox
 from swetrials.workspace.environment import is_open_folder, search_path, toolchain_roots
 from swetrials.workspace.sandbox import NOT_WANTED, Absence, confined, given_up, probe
 

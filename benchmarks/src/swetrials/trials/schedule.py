@@ -14,14 +14,14 @@ from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_record
 from swetrials.store.results import ATTEMPTS, TrialFolder, move_files, move_to_trash, state_of
-from swetrials.trials.crew import Crew
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.record import Ledger, record_of
-from swetrials.trials.standing import Standing
+from swetrials.trials.resume_state import Standing
+from swetrials.trials.run_context import Crew
 from swetrials.trials.trial import Observer, environment_failure, leave_out, run_trial
-from swetrials.workspace.places import one_of
+from swetrials.workspace.semaphore import one_of
 from swetrials.workspace.space import remove_tree
 
 T = TypeVar("T")

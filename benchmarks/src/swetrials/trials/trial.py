@@ -16,14 +16,14 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_atomically, write_record
-from swetrials.trials.again import next_order
-from swetrials.trials.crew import Crew, Order
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.plan import Trial
 from swetrials.trials.record import Ledger, record_of
-from swetrials.trials.telling import TRAJECTORY
+from swetrials.trials.retry_policy import next_order
+from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.trajectory_building import TRAJECTORY
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError
 from swetrials.workspace.space import require_room

@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync
 from filelock import FileLock, Timeout
 
 from swetrials.errors import KnownError
-from swetrials.records.base import safe_path_part
+from swetrials.records.record import safe_path_part
 from swetrials.workspace.processes import stop_marked
 
 LOCK = ".lock"

@@ -16,12 +16,12 @@ from swetrials.errors import UsageError
 from swetrials.hosting import process
 from swetrials.hosting.process import ServiceError
 from swetrials.hosting.vllm import server as vllm
-from swetrials.hosting.vllm.failures import likely_reason
 from swetrials.hosting.vllm.gpus import Gpu, find_gpus
 from swetrials.hosting.vllm.huggingface import TokenError, find_token
 from swetrials.hosting.vllm.machine import instance_type
 from swetrials.hosting.vllm.served_here import hosted_here
 from swetrials.hosting.vllm.server import ServeError, find_vllm, installed_version, server_environment
+from swetrials.hosting.vllm.start_failures import likely_reason
 from swetrials.records.metrics import Hosting
 from swetrials.records.models import HostedModel, ModelRegistry
 from swetrials.store.documents import load_document

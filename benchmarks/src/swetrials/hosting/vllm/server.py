@@ -11,11 +11,11 @@ import httpx
 from swetrials.errors import KnownError
 from swetrials.hosting import process
 from swetrials.hosting.process import Service, ServiceError, Waiting
-from swetrials.hosting.vllm.failures import likely_reason
 from swetrials.hosting.vllm.gpus import Gpu
 from swetrials.hosting.vllm.huggingface import VARIABLE as TOKEN_VARIABLE
 from swetrials.hosting.vllm.huggingface import HubToken
 from swetrials.hosting.vllm.machine import instance_type
+from swetrials.hosting.vllm.start_failures import likely_reason
 from swetrials.records.models import Fit, HostedModel, ModelRegistry, version_at_least
 from swetrials.store.redaction import Redactor
 from swetrials.wire.connecting import connection

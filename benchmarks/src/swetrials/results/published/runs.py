@@ -7,11 +7,11 @@ record as printed.
 from collections.abc import Iterator
 from pathlib import Path
 
-from swetrials.records.base import safe_path_part
 from swetrials.records.cost import Basis, Cost
 from swetrials.records.evaluation import RubricEvaluation, UnitScore, task_score_of
 from swetrials.records.metrics import Finding, Hosting
 from swetrials.records.published_run import Imported, PublishedRun
+from swetrials.records.record import safe_path_part
 from swetrials.records.slug import model_slug
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
 from swetrials.results.published.source_trial import Defaults, ImportedTrial, SourceTrial, records_of

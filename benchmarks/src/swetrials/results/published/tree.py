@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from swetrials.records.base import safe_path_part
 from swetrials.records.published_record import (
     ForeignKind,
     PublishedEvaluation,
@@ -22,6 +21,7 @@ from swetrials.records.published_record import (
     PublishedSummary,
     kind_of,
 )
+from swetrials.records.record import safe_path_part
 from swetrials.records.slug import model_slug
 from swetrials.results.published.records import Origin, trial_of_metrics, trial_of_row
 from swetrials.results.published.runs import read_published_runs

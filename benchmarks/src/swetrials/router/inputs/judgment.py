@@ -16,12 +16,12 @@ from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.router.inputs.question import question, question_sha256, read_answer
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.results import TrialFolder
-from swetrials.trials.crew import Crew
 from swetrials.trials.driving import Going, Watch, drive
 from swetrials.trials.gathering import STREAM, cost_of, keep_stderr
+from swetrials.trials.outcome_classification import decide
 from swetrials.trials.plan import Trial
+from swetrials.trials.run_context import Crew
 from swetrials.trials.trial import environment_failure
-from swetrials.trials.verdict import decide
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import set_aside
 from swetrials.workspace.processes import Ended, LaunchError

@@ -8,8 +8,8 @@ from swetrials.errors import KnownError
 from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt
-from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch
+from swetrials.trials.run_context import Crew, Order
 from swetrials.wire.route import Route
 
 

@@ -23,12 +23,11 @@ from swetrials.errors import KnownError
 from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt, new_attempt_id
-from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch
-from swetrials.trials.executors.away import Away, MachineLost, as_at_home
 from swetrials.trials.executors.base import MachinesError
-from swetrials.trials.executors.outpost import Outpost
-from swetrials.trials.executors.survey import (
+from swetrials.trials.executors.remote_attempt import Away, MachineLost, as_at_home
+from swetrials.trials.executors.worker import Outpost
+from swetrials.trials.executors.worker_checks import (
     NAME,
     Facts,
     Question,
@@ -37,6 +36,7 @@ from swetrials.trials.executors.survey import (
     harness_check,
     harness_here,
 )
+from swetrials.trials.run_context import Crew, Order
 from swetrials.wire.route import Route
 from swetrials.workspace.processes import LaunchError
 

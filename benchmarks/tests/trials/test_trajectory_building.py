@@ -8,7 +8,7 @@ import pytest
 from swetrials.records.metrics import Metrics
 from swetrials.records.trajectory import Trajectory
 from swetrials.store.files import read_record
-from swetrials.trials.telling import TRAJECTORY
+from swetrials.trials.trajectory_building import TRAJECTORY
 from trials.stand_in import DESIGN, IMPLEMENTED, RECORDED, SAID, SECRET, WHOLE, Yard
 
 

@@ -29,7 +29,7 @@ def guarded(root: Path, leavings: Path) -> Iterator[None]:
         leavings: a folder that is to go as well.
     """
     read_end, write_end = os.pipe()
-    clear = (sys.executable, "-m", "swetrials.workspace.guard", str(root), str(leavings))
+    clear = (sys.executable, "-m", "swetrials.workspace.orphan_reaper", str(root), str(leavings))
     try:
         subprocess.run(
             ["/bin/sh", "-c", _WAIT, "guard", *clear],

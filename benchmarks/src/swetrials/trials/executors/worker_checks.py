@@ -18,7 +18,7 @@ from swetrials.errors import KnownError
 from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.store.project import find_project
-from swetrials.trials.executors.outpost import OUTBOXES
+from swetrials.trials.executors.worker import OUTBOXES
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.wire.model_list import is_loopback
 from swetrials.wire.route import Route

@@ -7,8 +7,8 @@ from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import DESIGN_DOCUMENTS, AttemptRecord
 from swetrials.records.outcome import OutcomeKind
 from swetrials.trials.attempt import LOST, Attempt
-from swetrials.trials.crew import Order
-from swetrials.trials.verdict import missing_after_design
+from swetrials.trials.outcome_classification import missing_after_design
+from swetrials.trials.run_context import Order
 
 MOST_LOSSES = 3
 """How many machines a trial may lose: one that is lost each time may be what kills them."""

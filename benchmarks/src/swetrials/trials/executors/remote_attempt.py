@@ -17,10 +17,10 @@ from swetrials.hosting.base import ProviderError, Telemetry
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.files import write_record_once
 from swetrials.trials.attempt import ATTEMPT, LOST, Attempt
-from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch
-from swetrials.trials.executors.outpost import TRIAL, Delivery, Errand, Keys, News, Word
+from swetrials.trials.executors.worker import TRIAL, Delivery, Errand, Keys, News, Word
 from swetrials.trials.rebuilding import REQUESTS, Known, cut_attempt
+from swetrials.trials.run_context import Crew, Order
 from swetrials.wire.route import Route
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError, killed_too
@@ -31,7 +31,7 @@ class MachineLost(Exception):
 
 
 class Line(Protocol):
-    """The line to one :class:`~swetrials.trials.executors.outpost.Outpost`."""
+    """The line to one :class:`~swetrials.trials.executors.worker.Outpost`."""
 
     machine: str
     """The machine's name."""

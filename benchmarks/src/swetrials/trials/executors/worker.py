@@ -36,12 +36,12 @@ from swetrials.store.results import TrialFolder
 from swetrials.trials.attempt import Attempt, run_attempt
 from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
-from swetrials.trials.crew import Crew, Order, nobody
 from swetrials.trials.plan import Trial
 from swetrials.trials.rebuilding import REQUESTS
+from swetrials.trials.run_context import Crew, Order, nobody
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.wire.route import Route
-from swetrials.workspace.guard import guarded
+from swetrials.workspace.orphan_reaper import guarded
 from swetrials.workspace.processes import LaunchError, kill_running
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import SpaceError, private_root, remove_tree

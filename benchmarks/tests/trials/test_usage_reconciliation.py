@@ -4,7 +4,7 @@ import pytest
 
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageReport
-from swetrials.trials.witnesses import (
+from swetrials.trials.usage_reconciliation import (
     counter_disagreements,
     disagreements,
     joined,

@@ -14,7 +14,7 @@ from swetrials.records.outcome import Outcome
 from swetrials.records.trajectory import Trajectory, TrajectoryAgent
 from swetrials.records.usage import UsageBlock
 from swetrials.store.files import write_record
-from swetrials.trials.crew import Crew, Order
+from swetrials.trials.run_context import Crew, Order
 from swetrials.workspace.environment import search_path, toolchain_roots
 from swetrials.workspace.space import Space
 

@@ -8,8 +8,8 @@ from swetrials.agents.events import End, Event, Notice, Retry, Session, Tally, T
 from swetrials.records.metrics import DESIGN_DOCUMENTS, EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.records.requests import RequestRecord
+from swetrials.trials.outcome_classification import decide, missing_after_design
 from swetrials.trials.seen import Seen
-from swetrials.trials.verdict import decide, missing_after_design
 from swetrials.wire.meter.block import requests_block
 from swetrials.workspace.processes import Cause, Ended
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from swetrials.workspace.places import one_of
+from swetrials.workspace.semaphore import one_of
 
 HOLDS_ONE = (
     "import sys, pathlib, anyio\n"
-    "from swetrials.workspace.places import one_of\n"
+    "from swetrials.workspace.semaphore import one_of\n"
     "async def go():\n"
     "    async with one_of(pathlib.Path(sys.argv[1]), 2):\n"
     "        print('held', flush=True)\n"

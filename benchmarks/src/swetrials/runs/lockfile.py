@@ -10,7 +10,7 @@ from pathlib import Path
 from swetrials import __version__
 from swetrials.records.lock import JudgePin, PricePin, RunLock, Session, TaskPin
 from swetrials.records.metrics import Metrics
-from swetrials.runs.workbench import Workbench
+from swetrials.runs.prepared_run import Workbench
 from swetrials.store.files import RecordError, read_record, sha256_of, to_json, write_atomically
 from swetrials.store.results import LOCK, state_of
 from swetrials.trials.plan import Trial, prompt_sha256

@@ -19,15 +19,15 @@ from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.store.project import HOME_VARIABLE
-from swetrials.trials.again import MOST_LOSSES
 from swetrials.trials.attempt import LOST, Attempt, new_attempt_id
-from swetrials.trials.crew import Crew, Order
 from swetrials.trials.driving import Watch
-from swetrials.trials.executors.away import Away, MachineLost
-from swetrials.trials.executors.outpost import News, Outpost, Word
+from swetrials.trials.executors.remote_attempt import Away, MachineLost
+from swetrials.trials.executors.worker import News, Outpost, Word
 from swetrials.trials.plan import Plan, Trial
+from swetrials.trials.resume_state import Standing
+from swetrials.trials.retry_policy import MOST_LOSSES
+from swetrials.trials.run_context import Crew, Order
 from swetrials.trials.schedule import run_trials
-from swetrials.trials.standing import Standing
 from swetrials.wire.route import Route
 from trials.stand_in import DESIGN, SAID, SECRET, WHOLE, Yard
 

@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from swetrials.agents.packages import PACKAGES
-from swetrials.trials.executors.outpost import OUTBOXES
-from swetrials.trials.executors.survey import Facts, Question, facts_checks, facts_here, harness_check, harness_here
+from swetrials.trials.executors.worker import OUTBOXES
+from swetrials.trials.executors.worker_checks import (
+    Facts,
+    Question,
+    facts_checks,
+    facts_here,
+    harness_check,
+    harness_here,
+)
 from swetrials.workspace.space import private_root
 
 CLAUDE = PACKAGES["claude"]

@@ -21,12 +21,12 @@ from swetrials.store.documents import load_dataset
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
 from swetrials.trials.budget import Budget
-from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.executors import EXECUTORS
 from swetrials.trials.executors.base import Executor
 from swetrials.trials.plan import Plan, plan_run
+from swetrials.trials.resume_state import Commits, Standing, standings
+from swetrials.trials.run_context import Crew, Sandbox
 from swetrials.trials.sandboxing import sandbox_for
-from swetrials.trials.standing import Commits, Standing, standings
 from swetrials.workspace.git import GitError
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root, sweep
