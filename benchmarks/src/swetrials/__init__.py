@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from swetrials.agents.install import Package, Program
     from swetrials.errors import KnownError, UsageError
     from swetrials.hosting.base import Check, Hosting, NoTelemetry, Provider, Telemetry
-    from swetrials.judging.base import Bench, Judge, JudgeSettings, Submission
+    from swetrials.judging.base import Judge, JudgeContext, JudgeSettings, Submission
     from swetrials.records.claim import Claim
     from swetrials.records.config import RunnerConfig
     from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
     from swetrials.records.leaderboard import Leaderboard
-    from swetrials.records.metrics import Hosting as HostingRecord
-    from swetrials.records.metrics import Metrics
+    from swetrials.records.metrics import HostingRecord, Metrics
     from swetrials.records.outcome import Outcome, OutcomeKind
     from swetrials.records.usage import Usage, UsageReport
     from swetrials.results.claim import claim as compare
@@ -35,7 +34,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Agent": "agents.base",
     "AwsCredentials": "wire.route",
-    "Bench": "judging.base",
+    "JudgeContext": "judging.base",
     "Check": "hosting.base",
     "Claim": "records.claim",
     "End": "agents.events",
@@ -43,7 +42,7 @@ _HOMES = {
     "Event": "agents.events",
     "Executor": "trials.executors.base",
     "Hosting": "hosting.base",
-    "HostingRecord": "records.metrics:Hosting",
+    "HostingRecord": "records.metrics",
     "Job": "agents.base",
     "Judge": "judging.base",
     "JudgeSettings": "judging.base",
@@ -86,7 +85,6 @@ _HOMES = {
 __all__ = [
     "Agent",
     "AwsCredentials",
-    "Bench",
     "Check",
     "Claim",
     "End",
@@ -97,6 +95,7 @@ __all__ = [
     "HostingRecord",
     "Job",
     "Judge",
+    "JudgeContext",
     "JudgeSettings",
     "KnownError",
     "Launch",

@@ -13,7 +13,7 @@ from swetrials.hosting import endpoint
 from swetrials.hosting.base import Check, ProviderError, hosting_record
 from swetrials.hosting.endpoint import Endpoint
 from swetrials.records.config import RunnerConfig
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 
 KEY = "sk-secret-123"
 
@@ -165,10 +165,10 @@ def test_the_route_speaks_the_one_dialect_that_was_named(dialect: str) -> None:
     assert route.api_key.get_secret_value(), "agents refuse to start without a key"
 
 
-def opened(url: str, **keys: object) -> tuple[Hosting, int | None, dict[str, Check]]:
+def opened(url: str, **keys: object) -> tuple[HostingRecord, int | None, dict[str, Check]]:
     config = RunnerConfig.model_validate({"provider": "endpoint", "endpoint": url, "model": "some-model", **keys})
 
-    async def look() -> tuple[Hosting, int | None, dict[str, Check]]:
+    async def look() -> tuple[HostingRecord, int | None, dict[str, Check]]:
         async with Endpoint().open(config) as hosting:
             found = {check.name: check for check in await hosting.checks()}
             return hosting_record(config, hosting), hosting.route("a").context_window, found
@@ -179,7 +179,7 @@ def opened(url: str, **keys: object) -> tuple[Hosting, int | None, dict[str, Che
 def test_the_window_that_the_server_tells_is_used_and_recorded(server: Server) -> None:
     server.answer = json_answer({"data": [{"id": "some-model", "max_model_len": 131_072}]})
     hosting, window, found = opened(server.url)
-    assert (hosting, window) == (Hosting(context_window=131_072), 131_072)
+    assert (hosting, window) == (HostingRecord(context_window=131_072), 131_072)
     assert (found["window"].status, found["window"].detail) == ("ok", "the served window is 131,072 tokens")
 
 
@@ -187,11 +187,11 @@ def test_the_window_that_the_server_tells_is_used_and_recorded(server: Server) -
 def test_a_larger_window_than_the_served_one_is_not_used(server: Server, asked: int, window: int, status: str) -> None:
     server.answer = json_answer({"data": [{"id": "some-model", "max_model_len": 131_072}]})
     hosting, found_window, found = opened(server.url, context_window=asked, precision="FP8")
-    assert (hosting, found_window) == (Hosting(context_window=131_072, precision="FP8"), window)
+    assert (hosting, found_window) == (HostingRecord(context_window=131_072, precision="FP8"), window)
     assert found["window"].status == status
 
 
 def test_a_server_that_tells_no_window_leaves_the_one_asked_for(server: Server) -> None:
     server.answer = models("some-model")
-    assert opened(server.url, context_window=64_000)[:2] == (Hosting(), 64_000)
-    assert opened(server.url, context_window=0)[:2] == (Hosting(), None)
+    assert opened(server.url, context_window=64_000)[:2] == (HostingRecord(), 64_000)
+    assert opened(server.url, context_window=0)[:2] == (HostingRecord(), None)

@@ -5,7 +5,7 @@ import json
 import anyio
 
 from judging.submissions import DOCUMENTS, submission
-from swetrials.judging.asking import Answer, score_by_asking, scored_by_rule
+from swetrials.judging.asking import JudgeAnswer, score_by_asking, scored_by_rule
 from swetrials.judging.base import Submission
 from swetrials.records.evaluation import CRITERIA, UNITS, Grounding, JudgeBlock, RubricEvaluation
 from swetrials.records.outcome import Outcome, OutcomeKind
@@ -21,19 +21,19 @@ def reply(points: int, units: tuple[str, ...] = UNITS, notes: str = "checked REA
     return json.dumps({"task": "add-sum", "units": dict.fromkeys(units, unit), "verdict": "fair"})
 
 
-def answer(text: str, failure: str = "", grounding: Grounding = GROUNDED) -> Answer:
+def answer(text: str, failure: str = "", grounding: Grounding = GROUNDED) -> JudgeAnswer:
     usage = UsageReport(usage=Usage(fresh_input=100, output=10), completeness="complete")
-    return Answer(text, failure, usage, grounding, duration_seconds=1.5)
+    return JudgeAnswer(text, failure, usage, grounding, duration_seconds=1.5)
 
 
 class Judge:
     """Somebody who gives prepared answers, and keeps what was asked."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: JudgeAnswer) -> None:
         self.answers = list(answers)
         self.prompts: list[str] = []
 
-    async def ask(self, prompt: str) -> Answer:
+    async def ask(self, prompt: str) -> JudgeAnswer:
         self.prompts.append(prompt)
         return self.answers.pop(0)
 

@@ -17,11 +17,11 @@ from judging.submissions import submission
 from swetrials.agents.install import find
 from swetrials.agents.packages import CODEX
 from swetrials.hosting.base import Check
-from swetrials.judging.base import Bench, JudgeSettings, Submission
+from swetrials.judging.base import JudgeContext, JudgeSettings, Submission
 from swetrials.judging.codex import CodexJudge
 from swetrials.judging.routes import EndpointRoute, PersonalRoute
 from swetrials.records.evaluation import CRITERIA, UNITS, RubricEvaluation
-from swetrials.rehearsal import Fault, FaultKind, Scenario, Script, Step, rehearse
+from swetrials.rehearsal import Fault, FaultKind, Scenario, Script, ScriptStep, rehearse
 from swetrials.store.project import find_project
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
@@ -42,7 +42,7 @@ def scenario(*scripts: tuple[str, Sequence[dict[str, str]]], fault: FaultKind | 
         schema_version="1.0",
         name="judging",
         fault=Fault(kind=fault) if fault else None,
-        scripts=tuple(Script(when=when, steps=tuple(Step(**step) for step in steps)) for when, steps in scripts),
+        scripts=tuple(Script(when=when, steps=tuple(ScriptStep(**step) for step in steps)) for when, steps in scripts),
     )
 
 
@@ -71,8 +71,10 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Redactor([KEY]), bwrap=None)
+def bench(tmp_path: Path) -> JudgeContext:
+    return JudgeContext(
+        Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Redactor([KEY]), bwrap=None
+    )
 
 
 TOOLS = find_project().tools
@@ -84,7 +86,7 @@ def judge(base_url: str, effort: str | None = None, limit_seconds: float = 60) -
 
 
 def judged(
-    bench: Bench,
+    bench: JudgeContext,
     trial: Submission,
     played: Scenario,
     log: Path,
@@ -103,7 +105,7 @@ def judged(
 
 
 @pytest.mark.slow
-def test_a_judge_that_reads_two_files_is_grounded(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_a_judge_that_reads_two_files_is_grounded(tmp_path: Path, bench: JudgeContext, trial: Submission) -> None:
     log = tmp_path / "results" / "judge-stream.jsonl"
     # Together longer than a command line may be.
     trial = replace(trial, artifacts=dict.fromkeys(trial.artifacts, "All is well. " * 4000))
@@ -131,7 +133,7 @@ def test_a_judge_that_reads_two_files_is_grounded(tmp_path: Path, bench: Bench, 
 
 
 @pytest.mark.slow
-def test_a_judge_whose_shell_fails_is_not_grounded(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_a_judge_whose_shell_fails_is_not_grounded(tmp_path: Path, bench: JudgeContext, trial: Submission) -> None:
     steps = [{"shell": "cat no-such-file"}, {"shell": "rg nothing-like-this"}, {"say": reply(18)}]
     evaluation = judged(bench, trial, scenario((TASK_LINE, steps)), tmp_path / "log.jsonl")
     assert (evaluation.status, evaluation.task_score) == ("scored", 72.0)
@@ -164,7 +166,7 @@ def broken_sandbox(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_judge_whose_sandbox_does_not_start_is_not_grounded(
-    tmp_path: Path, bench: Bench, trial: Submission, broken_sandbox: Path
+    tmp_path: Path, bench: JudgeContext, trial: Submission, broken_sandbox: Path
 ) -> None:
     async def run() -> tuple[RubricEvaluation, Check]:
         played = scenario((TASK_LINE, READS_TWO_FILES), ("single word: ready", [{"say": "ready"}]))
@@ -181,7 +183,9 @@ def test_a_judge_whose_sandbox_does_not_start_is_not_grounded(
     assert "commands cannot run here" in check.detail
 
 
-def test_without_codex_there_is_no_score_and_the_proof_says_so(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_without_codex_there_is_no_score_and_the_proof_says_so(
+    tmp_path: Path, bench: JudgeContext, trial: Submission
+) -> None:
     judge = CodexJudge(JudgeSettings(tmp_path / "no-tools", EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))))
     check = anyio.run(judge.prove, bench)
     assert (check.status, "codex" in check.mend) == ("skipped", True)
@@ -191,7 +195,7 @@ def test_without_codex_there_is_no_score_and_the_proof_says_so(tmp_path: Path, b
 
 @pytest.mark.slow
 def test_the_persons_own_configuration_is_used_and_left_as_it_was(
-    tmp_path: Path, bench: Bench, trial: Submission
+    tmp_path: Path, bench: JudgeContext, trial: Submission
 ) -> None:
     home = tmp_path / "person"
     config = home / ".codex" / "config.toml"
@@ -214,13 +218,15 @@ def test_the_persons_own_configuration_is_used_and_left_as_it_was(
 
 
 @pytest.mark.slow
-def test_the_repository_under_review_does_not_steer_the_judge(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_the_repository_under_review_does_not_steer_the_judge(
+    tmp_path: Path, bench: JudgeContext, trial: Submission
+) -> None:
     played = scenario((STEERING, [{"say": "steered"}]), (TASK_LINE, READS_TWO_FILES))
     assert judged(bench, trial, played, tmp_path / "log.jsonl").task_score == 72.0
 
 
 @pytest.mark.slow
-def test_the_judges_commands_do_not_see_its_key(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_the_judges_commands_do_not_see_its_key(tmp_path: Path, bench: JudgeContext, trial: Submission) -> None:
     log = tmp_path / "log.jsonl"
     steps = [{"shell": "env; cat README.md"}, {"say": reply(18)}]
     judged(bench, trial, scenario((TASK_LINE, steps)), log)
@@ -229,7 +235,7 @@ def test_the_judges_commands_do_not_see_its_key(tmp_path: Path, bench: Bench, tr
 
 
 @pytest.mark.slow
-def test_a_malformed_first_reply_is_asked_for_again(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_a_malformed_first_reply_is_asked_for_again(tmp_path: Path, bench: JudgeContext, trial: Submission) -> None:
     played = scenario(
         ("Your last reply was refused", READS_TWO_FILES), (TASK_LINE, [{"say": "Full marks, well done."}])
     )
@@ -241,7 +247,9 @@ def test_a_malformed_first_reply_is_asked_for_again(tmp_path: Path, bench: Bench
 
 
 @pytest.mark.slow
-def test_a_reply_malformed_twice_leaves_the_trial_unscored(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_a_reply_malformed_twice_leaves_the_trial_unscored(
+    tmp_path: Path, bench: JudgeContext, trial: Submission
+) -> None:
     evaluation = judged(bench, trial, scenario((TASK_LINE, [{"say": reply(26)}])), tmp_path / "log.jsonl")
     assert (evaluation.status, evaluation.task_score) == ("unscored", None)
     assert "malformed 2 times" in evaluation.reason
@@ -256,7 +264,7 @@ def test_a_reply_malformed_twice_leaves_the_trial_unscored(tmp_path: Path, bench
     ],
 )
 def test_a_judge_that_fails_leaves_the_trial_unscored(
-    tmp_path: Path, bench: Bench, trial: Submission, fault: FaultKind, reason: str
+    tmp_path: Path, bench: JudgeContext, trial: Submission, fault: FaultKind, reason: str
 ) -> None:
     played = scenario((TASK_LINE, READS_TWO_FILES), fault=fault)
     evaluation = judged(bench, trial, played, tmp_path / "log.jsonl", limit_seconds=3)
@@ -265,7 +273,9 @@ def test_a_judge_that_fails_leaves_the_trial_unscored(
     assert evaluation.judge is not None
 
 
-def test_a_judge_that_does_not_run_leaves_the_trial_unscored(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_a_judge_that_does_not_run_leaves_the_trial_unscored(
+    tmp_path: Path, bench: JudgeContext, trial: Submission
+) -> None:
     nowhere = EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))
     broken = CodexJudge(JudgeSettings(tools_with_codex(tmp_path / "tools", "exit 7"), nowhere, timeout_seconds=20))
     evaluation = anyio.run(broken.score, trial, bench, tmp_path / "log.jsonl")
@@ -273,7 +283,9 @@ def test_a_judge_that_does_not_run_leaves_the_trial_unscored(tmp_path: Path, ben
     assert "without an answer" in evaluation.reason
 
 
-def test_a_commit_that_is_not_there_leaves_the_trial_unscored(tmp_path: Path, bench: Bench, trial: Submission) -> None:
+def test_a_commit_that_is_not_there_leaves_the_trial_unscored(
+    tmp_path: Path, bench: JudgeContext, trial: Submission
+) -> None:
     lost = submission(repo=trial.repo, commit="1" * 40)
     nowhere = EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))
     judge = CodexJudge(JudgeSettings(tools_with_codex(tmp_path / "tools", "exit 7"), nowhere))
@@ -282,7 +294,7 @@ def test_a_commit_that_is_not_there_leaves_the_trial_unscored(tmp_path: Path, be
     assert "1" * 40 in evaluation.reason
 
 
-def proved(bench: Bench, played: Scenario, limit_seconds: float = 60) -> Check:
+def proved(bench: JudgeContext, played: Scenario, limit_seconds: float = 60) -> Check:
     async def run() -> Check:
         async with rehearse(played) as server:
             return await judge(server.base_url, limit_seconds=limit_seconds).prove(bench)
@@ -291,14 +303,14 @@ def proved(bench: Bench, played: Scenario, limit_seconds: float = 60) -> Check:
 
 
 @pytest.mark.slow
-def test_a_route_is_proved_by_a_real_call(bench: Bench) -> None:
+def test_a_route_is_proved_by_a_real_call(bench: JudgeContext) -> None:
     check = proved(bench, scenario(("single word: ready", [{"say": "ready"}])))
     assert check.status == "ok", check.detail
     assert CODEX.version in check.detail
 
 
 @pytest.mark.slow
-def test_a_route_that_refuses_the_key_is_not_proved(bench: Bench) -> None:
+def test_a_route_that_refuses_the_key_is_not_proved(bench: JudgeContext) -> None:
     check = proved(bench, scenario(("single word: ready", [{"say": "ready"}]), fault=FaultKind.STATUS_401))
     assert check.status == "failed"
     assert "auth_failed" in check.detail
@@ -306,7 +318,7 @@ def test_a_route_that_refuses_the_key_is_not_proved(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-def test_a_route_that_says_nothing_is_not_waited_for_longer_than_a_judging(bench: Bench) -> None:
+def test_a_route_that_says_nothing_is_not_waited_for_longer_than_a_judging(bench: JudgeContext) -> None:
     played = scenario(("single word: ready", [{"say": "ready"}]), fault=FaultKind.HANG_BEFORE_HEADERS)
     check = proved(bench, played, limit_seconds=3)
     assert (check.status, check.detail) == (
@@ -316,7 +328,7 @@ def test_a_route_that_says_nothing_is_not_waited_for_longer_than_a_judging(bench
 
 
 @pytest.mark.slow
-def test_the_proof_tells_which_model_answered(bench: Bench) -> None:
+def test_the_proof_tells_which_model_answered(bench: JudgeContext) -> None:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         if handler.command != "POST":
             return plain(404, b"", "text/plain")(handler)
@@ -358,7 +370,7 @@ def own_codex(home: Path, config: str, **variables: str) -> CodexJudge:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", ["", 'model = "gpt-5.5"\nmodel_provider = "openai"\n'])
-def test_that_nobody_is_logged_in_is_said_at_once(tmp_path: Path, bench: Bench, config: str) -> None:
+def test_that_nobody_is_logged_in_is_said_at_once(tmp_path: Path, bench: JudgeContext, config: str) -> None:
     began = time.monotonic()
     # What Codex would make of the other key is nothing: it does not look at it.
     check = anyio.run(own_codex(tmp_path / "person", config, OPENAI_API_KEY=KEY).prove, bench)
@@ -368,7 +380,7 @@ def test_that_nobody_is_logged_in_is_said_at_once(tmp_path: Path, bench: Bench, 
 
 
 @pytest.mark.slow
-def test_who_has_another_way_to_the_model_needs_no_login(tmp_path: Path, bench: Bench) -> None:
+def test_who_has_another_way_to_the_model_needs_no_login(tmp_path: Path, bench: JudgeContext) -> None:
     async def run() -> Check:
         async with rehearse(scenario(("single word: ready", [{"say": "ready"}]))) as server:
             config = f'model = "their-model"\nopenai_base_url = "{server.base_url}/v1"\n'

@@ -12,7 +12,7 @@ import pytest
 from results.published_figures import PUBLISHED_RUNS
 from runs.written import rubric
 from swetrials.hosting.base import Check
-from swetrials.judging import Bench, CodexJudge, Judge, JudgeSettings, PersonalRoute, Submission, prompt
+from swetrials.judging import CodexJudge, Judge, JudgeContext, JudgeSettings, PersonalRoute, Submission, prompt
 from swetrials.judging.asking import scored_by_rule, unscored
 from swetrials.judging.late import (
     Datasets,
@@ -47,7 +47,7 @@ def judge(
     datasets: Datasets | None = None,
     by: Sequence[Judge] = (TestsJudge(),),
 ) -> list[Judged]:
-    bench = Bench(yard.repositories, yard.work, Redactor(), None)
+    bench = JudgeContext(yard.repositories, yard.work, Redactor(), None)
     datasets = datasets or Datasets(yard.dataset(), yard.root)
     seen: list[Judged] = []
 
@@ -80,11 +80,11 @@ class ReadsAloud:
     def asks(self, submission: Submission) -> bool:
         return scored_by_rule(submission) is None
 
-    async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> RubricEvaluation:
         log.write_text(f"{self.model}\n")
         return scored_by_rule(submission) or rubric(self.points)
 
-    async def prove(self, bench: Bench) -> Check:
+    async def prove(self, bench: JudgeContext) -> Check:
         return Check("judge", "ok", "answers")
 
 
@@ -344,7 +344,7 @@ class Scripted(CodexJudge):
 
     points: int | None = 20
 
-    async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> RubricEvaluation:
         return unscored("the judge failed: rate_limited") if self.points is None else rubric(self.points)
 
 

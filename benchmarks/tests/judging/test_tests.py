@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from judging.submissions import TASK, submission
-from swetrials.judging.base import Bench, Submission
+from swetrials.judging.base import JudgeContext, Submission
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import TestsEvaluation
@@ -67,8 +67,10 @@ def hidden(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Redactor([SECRET]), bubblewrap())
+def bench(tmp_path: Path) -> JudgeContext:
+    return JudgeContext(
+        Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Redactor([SECRET]), bubblewrap()
+    )
 
 
 def trial(source: Path, verify: dict[str, Any], **changes: object) -> Submission:
@@ -79,7 +81,7 @@ def trial(source: Path, verify: dict[str, Any], **changes: object) -> Submission
     )
 
 
-def verdict_on(bench: Bench, submitted: Submission) -> TestsEvaluation:
+def verdict_on(bench: JudgeContext, submitted: Submission) -> TestsEvaluation:
     evaluation = anyio.run(TestsJudge().score, submitted, bench, bench.work_root / "unused.jsonl")
     assert not [path for path in bench.work_root.rglob("*") if path.is_file()]
     return evaluation
@@ -87,7 +89,7 @@ def verdict_on(bench: Bench, submitted: Submission) -> TestsEvaluation:
 
 @pytest.mark.parametrize(("patch", "passed", "applied"), [(FIX, True, True), (b"", False, None), (None, False, None)])
 def test_hidden_tests_fail_on_the_untouched_checkout_and_pass_on_the_patch(
-    bench: Bench, source: Path, hidden: Path, patch: bytes | None, passed: bool, applied: bool | None
+    bench: JudgeContext, source: Path, hidden: Path, patch: bytes | None, passed: bool, applied: bool | None
 ) -> None:
     submitted = trial(source, {"commands": [RUN_CHECK]}, patch=patch, hidden_files={"check.py": hidden})
     evaluation = verdict_on(bench, submitted)
@@ -99,7 +101,7 @@ def test_hidden_tests_fail_on_the_untouched_checkout_and_pass_on_the_patch(
     assert ("AssertionError: 0" in result.output_tail) is not passed
 
 
-def test_every_command_runs_and_the_fraction_counts_them(bench: Bench, source: Path) -> None:
+def test_every_command_runs_and_the_fraction_counts_them(bench: JudgeContext, source: Path) -> None:
     commands = [["true"], ["sh", "-c", "echo no >&2; exit 3"], ["no-such-program-anywhere"], ["test", "-f", "calc.py"]]
     evaluation = verdict_on(bench, trial(source, {"commands": commands}, patch=FIX))
     assert (evaluation.passed, evaluation.fraction) == (False, 0.5)
@@ -108,7 +110,7 @@ def test_every_command_runs_and_the_fraction_counts_them(bench: Bench, source: P
     assert "`sh -c echo no >&2; exit 3` ended with exit code 3" in evaluation.reason
 
 
-def test_a_patch_that_does_not_apply_fails(bench: Bench, source: Path) -> None:
+def test_a_patch_that_does_not_apply_fails(bench: JudgeContext, source: Path) -> None:
     evaluation = verdict_on(
         bench, trial(source, {"commands": [["true"]]}, patch=FIX.replace(b"first - second", b"nothing"))
     )
@@ -118,7 +120,7 @@ def test_a_patch_that_does_not_apply_fails(bench: Bench, source: Path) -> None:
     assert evaluation.results == ()
 
 
-def test_a_failing_setup_says_nothing_about_the_patch(bench: Bench, source: Path) -> None:
+def test_a_failing_setup_says_nothing_about_the_patch(bench: JudgeContext, source: Path) -> None:
     verify = {"setup": [["true"], ["false"], ["true"]], "commands": [["true"]]}
     evaluation = verdict_on(bench, trial(source, verify, patch=FIX))
     assert (evaluation.status, evaluation.passed, evaluation.fraction) == ("unscored", None, None)
@@ -126,7 +128,7 @@ def test_a_failing_setup_says_nothing_about_the_patch(bench: Bench, source: Path
     assert [result.stage for result in evaluation.results] == ["setup", "setup"]
 
 
-def test_setup_and_commands_share_the_checkout_and_a_private_home(bench: Bench, source: Path) -> None:
+def test_setup_and_commands_share_the_checkout_and_a_private_home(bench: JudgeContext, source: Path) -> None:
     verify = {
         "setup": [["sh", "-c", 'echo built > built && echo kept > "$HOME/kept" && echo t > "$TMPDIR/t"']],
         "commands": [["sh", "-c", 'test -s built && test -s "$HOME/kept" && test -s "$TMPDIR/t"']],
@@ -135,7 +137,7 @@ def test_setup_and_commands_share_the_checkout_and_a_private_home(bench: Bench, 
     assert evaluation.passed, evaluation
 
 
-def test_a_command_is_stopped_at_its_limit_with_its_children(bench: Bench, source: Path) -> None:
+def test_a_command_is_stopped_at_its_limit_with_its_children(bench: JudgeContext, source: Path) -> None:
     verify = {"commands": [["sh", "-c", "echo started; sleep 60 & wait"], ["true"]], "timeout_seconds": 1}
     evaluation = verdict_on(bench, trial(source, verify))
     stopped, after = evaluation.results
@@ -146,7 +148,7 @@ def test_a_command_is_stopped_at_its_limit_with_its_children(bench: Bench, sourc
     assert "was stopped at its limit" in evaluation.reason
 
 
-def test_output_is_cut_to_its_end_and_redacted(bench: Bench, source: Path) -> None:
+def test_output_is_cut_to_its_end_and_redacted(bench: JudgeContext, source: Path) -> None:
     script = f"print('x' * 10000); print('the end', '{SECRET}')"
     evaluation = verdict_on(bench, trial(source, {"commands": [["python3", "-c", script]]}))
     tail = evaluation.results[0].output_tail
@@ -154,7 +156,9 @@ def test_output_is_cut_to_its_end_and_redacted(bench: Bench, source: Path) -> No
     assert len(tail) <= 4096
 
 
-def test_the_environment_is_not_the_harnesss(bench: Bench, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_not_the_harnesss(
+    bench: JudgeContext, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "abc-secret-of-the-harness")
     evaluation = verdict_on(bench, trial(source, {"commands": [["env"]]}))
     assert "HOME=" in evaluation.results[0].output_tail
@@ -163,7 +167,7 @@ def test_the_environment_is_not_the_harnesss(bench: Bench, source: Path, monkeyp
 
 
 def test_hidden_files_do_not_follow_a_link_that_the_patch_made(
-    bench: Bench, source: Path, hidden: Path, tmp_path: Path
+    bench: JudgeContext, source: Path, hidden: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -175,7 +179,9 @@ def test_hidden_files_do_not_follow_a_link_that_the_patch_made(
     assert list(outside.iterdir()) == []
 
 
-def test_a_lost_commit_or_hidden_file_leaves_the_trial_unscored(bench: Bench, source: Path, tmp_path: Path) -> None:
+def test_a_lost_commit_or_hidden_file_leaves_the_trial_unscored(
+    bench: JudgeContext, source: Path, tmp_path: Path
+) -> None:
     verify = {"commands": [["true"]]}
     lost = verdict_on(bench, trial(source, verify, commit="1" * 40))
     assert (lost.status, lost.passed) == ("unscored", None)
@@ -184,7 +190,7 @@ def test_a_lost_commit_or_hidden_file_leaves_the_trial_unscored(bench: Bench, so
     assert "absent.py" in absent.reason
 
 
-def test_an_infrastructure_failure_and_a_task_without_commands_are_unscored(bench: Bench, source: Path) -> None:
+def test_an_infrastructure_failure_and_a_task_without_commands_are_unscored(bench: JudgeContext, source: Path) -> None:
     limited = trial(source, {"commands": [["true"]]}, outcome=Outcome.of(OutcomeKind.RATE_LIMITED))
     assert "rate_limited" in verdict_on(bench, limited).reason
     assert verdict_on(bench, submission()).reason == "the task has no verify commands"

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from rehearsal.clients import CLIENTS, KEY, SCENARIO, Anthropic, Client, ask, events_of, playing
-from swetrials.rehearsal import Fault, FaultKind, Scenario, Script, Step
+from swetrials.rehearsal import Fault, FaultKind, Scenario, Script, ScriptStep
 from swetrials.rehearsal.ledger import NOTHING
 
 pytestmark = pytest.mark.anyio
@@ -141,7 +141,7 @@ async def test_a_reply_stops_early_and_says_why(
 
 @pytest.mark.parametrize(("client", "stream"), [*((client, True) for client in CLIENTS), (CLIENTS[0], False)])
 async def test_slow_is_one_token_a_second(client: Client, stream: bool) -> None:
-    short = Script(when="task_id: word-tally", steps=(Step(say="four"),))
+    short = Script(when="task_id: word-tally", steps=(ScriptStep(say="four"),))
     scenario = SCENARIO.model_copy(update={"scripts": (short,)}).with_fault(FaultKind.SLOW)
     async with playing(scenario) as (server, http):
         started = time.monotonic()
@@ -153,7 +153,7 @@ async def test_slow_is_one_token_a_second(client: Client, stream: bool) -> None:
 
 @pytest.mark.parametrize("stream", [True, False])
 async def test_a_model_takes_its_time_for_each_token(stream: bool) -> None:
-    script = Script(when="task_id: word-tally", steps=(Step(say="one two three four five six seven eight " * 5),))
+    script = Script(when="task_id: word-tally", steps=(ScriptStep(say="one two three four five six seven eight " * 5),))
     scenario = SCENARIO.model_copy(update={"scripts": (script,), "seconds_per_token": 0.01})
     async with playing(scenario) as (_, http):
         started = time.monotonic()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from swetrials.rehearsal import Action, Fault, FaultKind, Scenario, Step, WriteFile
+from swetrials.rehearsal import Action, Fault, FaultKind, Scenario, ScriptStep, WriteFile
 
 WRITE = {"path": "a.py", "content": "x"}
 
@@ -24,14 +24,14 @@ WRITE = {"path": "a.py", "content": "x"}
 )
 def test_a_step_that_is_not_one_response_is_refused(step: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
-        Step.model_validate(step)
+        ScriptStep.model_validate(step)
 
 
 def test_a_steps_actions_are_the_same_written_short_or_long() -> None:
-    short = Step.model_validate({"say": "So.", "write": WRITE})
-    long = Step.model_validate({"all": [{"write": WRITE}]})
+    short = ScriptStep.model_validate({"say": "So.", "write": WRITE})
+    long = ScriptStep.model_validate({"all": [{"write": WRITE}]})
     assert short.actions == long.actions == (Action(write=WriteFile(path="a.py", content="x")),)
-    assert Step(say="So.").actions == ()
+    assert ScriptStep(say="So.").actions == ()
 
 
 def test_with_fault_leaves_the_original_alone() -> None:

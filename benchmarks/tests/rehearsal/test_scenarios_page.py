@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
 from rehearsal.clients import Anthropic, Heard, playing
-from swetrials.rehearsal import Fault, FaultKind, Scenario, Script, Step
+from swetrials.rehearsal import Fault, FaultKind, Scenario, Script, ScriptStep
 from swetrials.store.documents import load_document
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ def test_each_kind_of_fault_is_on_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heading", "model"), [("The file", Scenario), ("A script", Script), ("A step", Step), ("Faults", Fault)]
+    ("heading", "model"), [("The file", Scenario), ("A script", Script), ("A step", ScriptStep), ("Faults", Fault)]
 )
 def test_each_key_is_on_the_page(heading: str, model: type[BaseModel]) -> None:
     assert sorted(first_column(heading, "key")) == sorted(model.model_fields)

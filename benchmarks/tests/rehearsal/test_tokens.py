@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swetrials.rehearsal.tokens import FRAME_TOKENS, Part, count, marked_prompt, part, pieces, unmarked_prompt
+from swetrials.rehearsal.tokens import FRAME_TOKENS, PromptPart, count, marked_prompt, part, pieces, unmarked_prompt
 
 parts = st.lists(
-    st.builds(Part, st.integers(0, 10_000), st.booleans(), st.sampled_from([None, "5m", "1h"])), max_size=20
+    st.builds(PromptPart, st.integers(0, 10_000), st.booleans(), st.sampled_from([None, "5m", "1h"])), max_size=20
 )
 
 
@@ -27,11 +27,11 @@ def test_a_block_keeps_its_size_when_marks_and_wrapping_change() -> None:
     assert part(text).tokens == part({"type": "text", "text": text}).tokens == part(marked).tokens
     assert part(marked).cache_ttl == "1h"
     result = {"type": "tool_result", "content": text}
-    assert part({**result, "cache_control": {"type": "ephemeral"}}) == Part(part(result).tokens, cache_ttl="5m")
+    assert part({**result, "cache_control": {"type": "ephemeral"}}) == PromptPart(part(result).tokens, cache_ttl="5m")
 
 
 @given(parts)
-def test_the_buckets_add_up_to_the_prompt(prompt: list[Part]) -> None:
+def test_the_buckets_add_up_to_the_prompt(prompt: list[PromptPart]) -> None:
     size = sum(item.tokens for item in prompt) + FRAME_TOKENS
     marked = marked_prompt(prompt)
     assert marked.total == unmarked_prompt(prompt).total == size
@@ -39,11 +39,19 @@ def test_the_buckets_add_up_to_the_prompt(prompt: list[Part]) -> None:
 
 
 def test_an_hours_mark_behind_what_is_known_makes_the_write_an_hours() -> None:
-    usage = marked_prompt([Part(10), Part(5, by_model=True), Part(7, cache_ttl="1h"), Part(2, cache_ttl="5m"), Part(1)])
+    usage = marked_prompt(
+        [
+            PromptPart(10),
+            PromptPart(5, by_model=True),
+            PromptPart(7, cache_ttl="1h"),
+            PromptPart(2, cache_ttl="5m"),
+            PromptPart(1),
+        ]
+    )
     assert (usage.cache_read, usage.cache_write_1h, usage.cache_write_5m) == (10, 12, 2)
     assert usage.fresh_input == 1 + FRAME_TOKENS
 
 
 def test_what_no_mark_covers_is_neither_read_nor_written() -> None:
-    usage = marked_prompt([Part(10, cache_ttl="5m"), Part(20), Part(5, by_model=True), Part(7)])
+    usage = marked_prompt([PromptPart(10, cache_ttl="5m"), PromptPart(20), PromptPart(5, by_model=True), PromptPart(7)])
     assert (usage.cache_read, usage.cache_write, usage.fresh_input) == (10, 0, 32 + FRAME_TOKENS)

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from rehearsal.clients import CLIENTS, SCENARIO, Client, events_of, playing
-from swetrials.rehearsal import Fault, FaultKind, Step
+from swetrials.rehearsal import Fault, FaultKind, ScriptStep
 from swetrials.rehearsal.scenario import ToldAs
 
 pytestmark = pytest.mark.anyio
@@ -13,7 +13,7 @@ streamed_or_not = pytest.mark.parametrize("stream", [True, False], ids=["streame
 USAGE = {"made_up": 1}
 
 
-async def bodies(step: Step, client: Client, stream: bool) -> list[dict[str, object]]:
+async def bodies(step: ScriptStep, client: Client, stream: bool) -> list[dict[str, object]]:
     """Return the events of a response, or its one body."""
     script = SCENARIO.scripts[0].model_copy(update={"steps": (step,)})
     async with playing(SCENARIO.model_copy(update={"scripts": (script,)})) as (_, http):
@@ -36,7 +36,7 @@ def usages(found: list[dict[str, object]]) -> list[object]:
 @streamed_or_not
 @pytest.mark.parametrize("usage", [USAGE, None], ids=["spelt", "null"])
 async def test_a_usage_is_sent_as_it_stands(client: Client, stream: bool, usage: dict[str, int] | None) -> None:
-    found = usages(await bodies(Step(say="hi", usage_as=usage), client, stream))
+    found = usages(await bodies(ScriptStep(say="hi", usage_as=usage), client, stream))
     assert found and found[-1] == usage
     assert all(each in (usage, None) for each in found)
 
@@ -44,14 +44,14 @@ async def test_a_usage_is_sent_as_it_stands(client: Client, stream: bool, usage:
 @each_dialect
 @streamed_or_not
 async def test_what_is_laid_beside_the_usage_is_sent_with_it(client: Client, stream: bool) -> None:
-    step = Step(say="hi", beside_usage={"service_tier": "priority"}, model_as="another")
+    step = ScriptStep(say="hi", beside_usage={"service_tier": "priority"}, model_as="another")
     found = await bodies(step, client, stream)
     assert "'service_tier': 'priority'" in str(found)
     assert "another" in str(found)
 
 
 async def test_anthropic_tells_a_usage_at_the_start_and_again() -> None:
-    step = Step(say="hi", usage_at_start_as={"input_tokens": 1}, usage_as=None, usage_again_as=USAGE)
+    step = ScriptStep(say="hi", usage_at_start_as={"input_tokens": 1}, usage_as=None, usage_again_as=USAGE)
     [anthropic] = [client for client in CLIENTS if type(client).__name__ == "Anthropic"]
     assert usages(await bodies(step, anthropic, stream=True)) == [{"input_tokens": 1}, None, USAGE]
 

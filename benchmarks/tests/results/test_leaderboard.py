@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from results.published_figures import published_rows
 from results.simulated import UNIT_COLUMNS, failed, published, published_board, row
 from swetrials.records.leaderboard import Leaderboard, ModelStanding
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.results.leaderboard import leaderboard
 from swetrials.results.mixtures import MixtureError
 from swetrials.results.trial_row import TrialRow
@@ -245,8 +245,8 @@ def test_whatever_the_trials_the_counts_add_up_and_the_record_can_be_written(row
 
 def test_two_hostings_of_one_model_are_two_lines_told_apart_by_what_differs() -> None:
     hostings = [
-        Hosting(instance_type="p5.48xlarge", tensor_parallel_size=8, precision="fp8", engine="vllm 0.9"),
-        Hosting(instance_type="p5.48xlarge", tensor_parallel_size=4, precision="fp8", engine="vllm 0.9"),
+        HostingRecord(instance_type="p5.48xlarge", tensor_parallel_size=8, precision="fp8", engine="vllm 0.9"),
+        HostingRecord(instance_type="p5.48xlarge", tensor_parallel_size=4, precision="fp8", engine="vllm 0.9"),
         None,
     ]
     board = leaderboard([row(60 + n, hosted=hosted) for n, hosted in enumerate(hostings)])

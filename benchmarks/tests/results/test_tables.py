@@ -9,7 +9,7 @@ from results.trees import attempt, write_requests, write_trial
 from runs.written import evaluation, metrics, rubric
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import UNITS
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.requests import RequestRecord
 from swetrials.records.usage import Usage
@@ -202,7 +202,7 @@ def test_names_of_views_and_columns_are_unique() -> None:
 
 
 def test_a_hosting_is_called_the_same_in_every_table(tree: Path) -> None:
-    hosting = Hosting(
+    hosting = HostingRecord(
         instance_type="p5.48xlarge", tensor_parallel_size=8, precision="FP8", context_window=131_072, engine="vLLM 0.9"
     )
     write_trial(tree, metrics(task="e", hosting=hosting))
@@ -210,5 +210,5 @@ def test_a_hosting_is_called_the_same_in_every_table(tree: Path) -> None:
     assert hosted == "p5.48xlarge, TP 8, FP8, 131,072 tokens, vLLM 0.9"
     [one] = [row for row in read_rows(tree) if row.hosted is not None]
     words = told_apart(candidate_of(one))
-    assert ", ".join(word for name, word in words.items() if word and name in Hosting.model_fields) == hosted
-    assert set(words) >= set(Hosting.model_fields), "what nobody told has a place, too"
+    assert ", ".join(word for name, word in words.items() if word and name in HostingRecord.model_fields) == hosted
+    assert set(words) >= set(HostingRecord.model_fields), "what nobody told has a place, too"

@@ -15,7 +15,7 @@ from swetrials.records.limits import Limits
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.runs.benchmark import RunOptions, RunResult, run_plan
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.files import sha256_of, write_record
 from swetrials.store.project import Project
 from swetrials.store.redaction import Redactor
@@ -70,8 +70,8 @@ def yard_beside(server: Server, root: Path) -> Yard:
     return Yard(root, config={"endpoint": server.url})
 
 
-def bench_of(yard: Yard, script: str = WHOLE, **changes: object) -> Workbench:
-    return Workbench(
+def bench_of(yard: Yard, script: str = WHOLE, **changes: object) -> PreparedRun:
+    return PreparedRun(
         project=Project(yard.root / "project"),
         plan=yard.plan(script, **changes),
         provider=Endpoint(),
@@ -84,7 +84,7 @@ def bench_of(yard: Yard, script: str = WHOLE, **changes: object) -> Workbench:
     )
 
 
-def run(bench: Workbench, options: RunOptions, watcher: Watcher | None = None) -> RunResult:
+def run(bench: PreparedRun, options: RunOptions, watcher: Watcher | None = None) -> RunResult:
     watcher = watcher or Watcher()
 
     async def go() -> RunResult:

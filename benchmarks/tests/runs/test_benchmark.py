@@ -23,7 +23,7 @@ from swetrials.records.lock import JudgePin, RunLock
 from swetrials.records.metrics import Metrics
 from swetrials.runs.benchmark import PreflightError, RunOptions, run_plan
 from swetrials.runs.preflight import probe
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.results import TRASH, TrialFolder
 from trials.stand_in import SAID, SECRET, WHOLE, Yard
 
@@ -157,7 +157,7 @@ def says(model: str, **usage: int) -> Answer:
     return answer
 
 
-def probed(bench: Workbench) -> Check:
+def probed(bench: PreparedRun) -> Check:
     async def go() -> Check:
         async with bench.provider.open(bench.config) as hosting:
             return await probe(bench, bench.crew(hosting, keep_checkouts=False))
@@ -442,7 +442,7 @@ def test_probes_that_begin_together_do_not_stop_each_other(yard: Yard) -> None:
     quick, slow = bench_of(yard, SAID), bench_of(yard, f"sleep 1; {SAID}")
     found: dict[str, Check] = {}
 
-    async def go(name: str, bench: Workbench) -> None:
+    async def go(name: str, bench: PreparedRun) -> None:
         async with bench.provider.open(bench.config) as hosting:
             found[name] = await probe(bench, bench.crew(hosting, keep_checkouts=False))
 

@@ -16,7 +16,7 @@ from swetrials.agents import AGENTS
 from swetrials.agents.packages import PACKAGES
 from swetrials.runs.benchmark import RunOptions
 from swetrials.runs.dry_run import describe
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
 from swetrials.trials.plan import plan_run
 from swetrials.workspace.processes import MARK
@@ -45,7 +45,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(params=sorted(AGENTS))
-def bench(request: pytest.FixtureRequest, tmp_path: Path, server: Server) -> Workbench:
+def bench(request: pytest.FixtureRequest, tmp_path: Path, server: Server) -> PreparedRun:
     agent, package = AGENTS[request.param], PACKAGES[request.param]
     folder = tmp_path / "project" / ".tools" / package.name
     about = folder / "node_modules" / package.npm / "package.json"
@@ -65,7 +65,7 @@ def section(shown: str, begin: str, end: str) -> str:
     return shown.partition(f"\n{begin}\n")[2].partition(f"\n{end}")[0]
 
 
-def test_a_dry_run_shows_what_the_agent_is_then_started_with(bench: Workbench, tmp_path: Path) -> None:
+def test_a_dry_run_shows_what_the_agent_is_then_started_with(bench: PreparedRun, tmp_path: Path) -> None:
     shown = describe(bench)
     assert not (tmp_path / NOTES).exists()
     run(bench, RunOptions(skip_probe=True))

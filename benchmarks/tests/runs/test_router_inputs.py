@@ -18,7 +18,7 @@ from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.outcome import OutcomeKind
 from swetrials.router.inputs.question import first_step
 from swetrials.runs.benchmark import PreflightError, RunOptions
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.runs.router_inputs import SETTLED, default_file, judge_inputs
 from swetrials.store.files import read_record
 from swetrials.trials.run_context import Sandbox
@@ -66,7 +66,7 @@ def yard(tmp_path: Path) -> Iterator[Yard]:
     server.close()
 
 
-def bench(yard: Yard, script: str, **changes: object) -> Workbench:
+def bench(yard: Yard, script: str, **changes: object) -> PreparedRun:
     made = bench_of(yard, script, **{**SETTLED, **changes})
     return replace(made, plan=replace(made.plan, skill=first_step(made.plan.skill)))
 
@@ -75,7 +75,7 @@ def file_of(yard: Yard) -> Path:
     return yard.root / "metrics" / "judged.json"
 
 
-def judge(made: Workbench, yard: Yard, watcher: Watcher | None = None) -> JudgedInputs:
+def judge(made: PreparedRun, yard: Yard, watcher: Watcher | None = None) -> JudgedInputs:
     watcher = watcher or Watcher()
 
     async def go() -> JudgedInputs:

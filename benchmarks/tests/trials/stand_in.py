@@ -27,7 +27,7 @@ from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.plan import Plan, plan_run
-from swetrials.trials.run_context import Crew, Sandbox
+from swetrials.trials.run_context import RunContext, Sandbox
 from swetrials.trials.trial import Observer, run_trial
 from swetrials.wire.route import Dialect
 from swetrials.workspace.repositories import Repositories
@@ -140,8 +140,8 @@ class Yard:
         agent = StandIn({"": script} if isinstance(script, str) else script)
         return plan_run(self.runner(**changes), self.dataset(), agent, self.root / "skills")
 
-    def crew(self, plan: Plan, hosting: Hosting) -> Crew:
-        return Crew(
+    def crew(self, plan: Plan, hosting: Hosting) -> RunContext:
+        return RunContext(
             config=plan.config,
             agent=plan.agent,
             installed=Installed(Path("/bin/sh"), "1.0", Path("/bin")),

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from swetrials.hosting.endpoint import Endpoint
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Hosting, Metrics
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, HostingRecord, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.trials import driving
@@ -79,8 +79,8 @@ def test_the_work_is_in_the_patch_whatever_became_of_git(yard: Yard, way: str, t
 
 def test_the_record_says_how_the_model_was_hosted(yard: Yard) -> None:
     metrics = yard.run(WHOLE, instance_type="g6e.12xlarge", tensor_parallel_size=4)
-    assert metrics.hosting == Hosting(instance_type="g6e.12xlarge", tensor_parallel_size=4)
-    assert yard.run(WHOLE).hosting == Hosting()
+    assert metrics.hosting == HostingRecord(instance_type="g6e.12xlarge", tensor_parallel_size=4)
+    assert yard.run(WHOLE).hosting == HostingRecord()
 
 
 ENDINGS = [

@@ -22,7 +22,7 @@ import anyio
 import pytest
 
 from swetrials.workspace import sandbox
-from swetrials.workspace.processes import MARK, Command, Limits, run_group
+from swetrials.workspace.processes import MARK, Command, ProcessLimits, run_group
 from swetrials.workspace.sandbox import Absence, Bubblewrap, confined, given_up, probe
 from workspace.marked import living, running
 
@@ -189,7 +189,9 @@ def test_what_hides_from_the_search_for_members_dies_with_the_namespace(box: Box
     script = f"{hides}; while [ ! -e {ready} ]; do :; done"
     command = Command(box.argv(script), Path("/"), {"PATH": os.environ["PATH"]})
     mark = f"test-{secrets.token_hex(8)}"
-    run = partial(run_group, command, Limits(20), mark=mark, on_output=lambda data: False, stderr=tmp_path / "stderr")
+    run = partial(
+        run_group, command, ProcessLimits(20), mark=mark, on_output=lambda data: False, stderr=tmp_path / "stderr"
+    )
     ended = anyio.run(run)
     assert (ended.cause, ended.exit_code, ended.survivors) == ("exited", 0, 0)
     give_up_at = time.monotonic() + 10

@@ -12,11 +12,11 @@ from swetrials.judging.late import Datasets, outstanding
 from swetrials.runs.forecast import budget_check, forecast
 from swetrials.runs.judge_choice import JudgeChoice, open_judges
 from swetrials.runs.preflight import machine_checks, plan_checks, route_checks, stale_check
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.trials.recovery import recover_idle
 
 
-async def batch_checks(benches: Sequence[Workbench], options: BatchOptions) -> AsyncIterator[Check]:
+async def batch_checks(benches: Sequence[PreparedRun], options: BatchOptions) -> AsyncIterator[Check]:
     """Ask what each model's run will ask, so that nothing fails in the background that could be told before.
 
     That is machine, dataset, route, model, earlier results and budget. Models that the batch itself is to serve are not
@@ -34,7 +34,7 @@ async def batch_checks(benches: Sequence[Workbench], options: BatchOptions) -> A
             yield check
 
 
-async def _free_checks(benches: Sequence[Workbench], options: BatchOptions) -> AsyncIterator[Check]:
+async def _free_checks(benches: Sequence[PreparedRun], options: BatchOptions) -> AsyncIterator[Check]:
     first = benches[0]
     for check in machine_checks(first.agent, first.project, first.sandbox, first.work_root):
         yield check
@@ -45,7 +45,7 @@ async def _free_checks(benches: Sequence[Workbench], options: BatchOptions) -> A
             yield replace(check, detail=f"{bench.config.model}: {check.detail}")
 
 
-async def _hosting_checks(bench: Workbench) -> Sequence[Check]:
+async def _hosting_checks(bench: PreparedRun) -> Sequence[Check]:
     if bench.config.provider == SERVED_BY_BATCH:
         return []
     try:
@@ -55,7 +55,7 @@ async def _hosting_checks(bench: Workbench) -> Sequence[Check]:
         return [Check("provider", "failed", str(error), "see: swetrials batch --help")]
 
 
-def _own_checks(bench: Workbench, options: BatchOptions) -> Sequence[Check]:
+def _own_checks(bench: PreparedRun, options: BatchOptions) -> Sequence[Check]:
     for scope in bench.plan.scopes:
         recover_idle(scope, bench.prices)
     found = bench.standings()
@@ -66,7 +66,7 @@ def _own_checks(bench: Workbench, options: BatchOptions) -> Sequence[Check]:
     ]
 
 
-async def _judge_checks(benches: Sequence[Workbench], options: BatchOptions) -> AsyncIterator[Check]:
+async def _judge_checks(benches: Sequence[PreparedRun], options: BatchOptions) -> AsyncIterator[Check]:
     bench = benches[0]
     choice = JudgeChoice.of(bench.config)
     rehearsal = bench.provider.scripted
@@ -82,7 +82,7 @@ async def _judge_checks(benches: Sequence[Workbench], options: BatchOptions) -> 
             yield check
 
 
-def _needed(judge: Judge, benches: Sequence[Workbench], options: BatchOptions) -> bool:
+def _needed(judge: Judge, benches: Sequence[PreparedRun], options: BatchOptions) -> bool:
     """Whether the batch will have something to ask a judge: a trial that is to run, or one without its word."""
     if not options.resume or any(not standing.finished for bench in benches for standing in bench.standings()):
         return True

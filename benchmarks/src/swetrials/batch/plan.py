@@ -21,7 +21,7 @@ from swetrials.records.record import Record
 from swetrials.records.slug import model_slug
 from swetrials.runs.defaults import with_benchmark
 from swetrials.runs.judge_choice import JudgeChoice
-from swetrials.runs.prepared_run import Workbench, lay_out
+from swetrials.runs.prepared_run import PreparedRun, lay_out
 from swetrials.store.documents import load_config
 from swetrials.store.project import find_project
 from swetrials.wire.model_list import is_loopback
@@ -123,7 +123,7 @@ def batch_config(path: Path | None, flags: Mapping[str, object]) -> RunnerConfig
     return with_benchmark(config, find_project())
 
 
-def lay_out_batch(config: RunnerConfig, models: Sequence[str], options: BatchOptions) -> list[Workbench]:
+def lay_out_batch(config: RunnerConfig, models: Sequence[str], options: BatchOptions) -> list[PreparedRun]:
     """Plan the run of each model.
 
     Raises:
@@ -135,7 +135,7 @@ def lay_out_batch(config: RunnerConfig, models: Sequence[str], options: BatchOpt
         raise UsageError("--commit needs scores, --judge-mode skip leaves none: leave one of them out")
     if options.judge_mode != "skip" and not options.judges:
         raise UsageError(f"--judge: name at least one of {', '.join(JUDGES)}, or --judge-mode skip")
-    benches: list[Workbench] = []
+    benches: list[PreparedRun] = []
     owners: dict[Path, str] = {}
     for model in models:
         bench = lay_out(_for_model(config, model))
@@ -146,7 +146,7 @@ def lay_out_batch(config: RunnerConfig, models: Sequence[str], options: BatchOpt
     return benches
 
 
-def plan_batch(benches: Sequence[Workbench], options: BatchOptions) -> BatchPlan:
+def plan_batch(benches: Sequence[PreparedRun], options: BatchOptions) -> BatchPlan:
     """Return what has to be done for some planned runs.
 
     Raises:

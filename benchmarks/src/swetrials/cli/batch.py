@@ -28,7 +28,7 @@ from swetrials.results.report.model_catalogue import catalogue_text, fit_key_tex
 from swetrials.results.report.wording import seconds
 from swetrials.runs.dry_run import describe
 from swetrials.runs.judge_choice import JudgeChoice
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.documents import load_document
 from swetrials.store.files import RecordError, read_record, write_record
 from swetrials.store.project import find_project
@@ -183,7 +183,7 @@ def _wrong_models(models: Sequence[str], provider: str) -> str:
     return "; ".join(strange)
 
 
-def _checked(benches: Sequence[Workbench], options: BatchOptions) -> bool:
+def _checked(benches: Sequence[PreparedRun], options: BatchOptions) -> bool:
     console = console_for_output()
 
     async def look() -> bool:

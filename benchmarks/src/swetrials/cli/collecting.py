@@ -40,7 +40,7 @@ def start(
         ServiceError: a collector runs already, or it does not come up.
     """
     served = process.find(_state(), vllm.SERVICE)
-    plan = collector.Plan(
+    plan = collector.CollectionPlan(
         url=_metrics_url(endpoint, served),
         folder=folder or default_folder(),
         interval_seconds=interval_seconds,

@@ -16,7 +16,7 @@ from swetrials.cli.recovering import recover_below
 from swetrials.cli.rendering import console_for_output
 from swetrials.results.report import results_table
 from swetrials.results.report.wording import UNKNOWN
-from swetrials.results.tables import Answer, query
+from swetrials.results.tables import QueryResult, query
 
 Form = Literal["table", "json", "csv"]
 
@@ -49,7 +49,7 @@ def show(tree: Path, sql: str | None, form: Form, judge: str | None = None) -> i
     return 1 if left_out.count else 0
 
 
-def _show_runs(answer: Answer) -> None:
+def _show_runs(answer: QueryResult) -> None:
     runs = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     console = console_for_output()
     console.print(Text(results_table.heading(runs)), soft_wrap=True)
@@ -69,7 +69,7 @@ def _show(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[st
     console_for_output().print(table)
 
 
-def _numeric(answer: Answer) -> set[str]:
+def _numeric(answer: QueryResult) -> set[str]:
     return {
         name
         for index, name in enumerate(answer.columns)

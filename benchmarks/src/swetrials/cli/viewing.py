@@ -7,10 +7,10 @@ from rich.console import Console
 from swetrials.cli.progress import ConsoleViewer
 from swetrials.results.report import wording as figures
 from swetrials.results.report.trace import trace_line
-from swetrials.runs.prepared_run import Workbench, clear_up
+from swetrials.runs.prepared_run import PreparedRun, clear_up
 
 
-def viewer_of(console: Console, bench: Workbench, skill: str, unit: str, *, stream: bool) -> ConsoleViewer:
+def viewer_of(console: Console, bench: PreparedRun, skill: str, unit: str, *, stream: bool) -> ConsoleViewer:
     """Clear up after harnesses that died, say what is going to run, and return who shows the rest.
 
     Args:

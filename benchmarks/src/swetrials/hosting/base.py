@@ -7,7 +7,7 @@ from typing import Literal, Protocol, Self
 
 from swetrials.errors import KnownError
 from swetrials.records.config import RunnerConfig
-from swetrials.records.metrics import Hosting as HostingRecord
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageReport
 from swetrials.wire.route import Dialect, Route

@@ -26,7 +26,7 @@ from swetrials.hosting.aws import (
 )
 from swetrials.hosting.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import UsageReport
 from swetrials.wire.connecting import connection
 from swetrials.wire.route import Dialect, Route
@@ -127,9 +127,9 @@ class BedrockHosting:
         """Return ``None``: Bedrock does not tell attempts apart."""
         return None
 
-    def hosted_as(self) -> Hosting:
+    def hosted_as(self) -> HostingRecord:
         """Return nothing known: the vendor does not tell what it serves a model with."""
-        return Hosting()
+        return HostingRecord()
 
     def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
         """Return nothing to watch: Bedrock shows no counters."""

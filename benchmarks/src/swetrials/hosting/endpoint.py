@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from swetrials.hosting.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import UsageReport
 from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, ServedModel, is_loopback, read_model_list
@@ -113,9 +113,9 @@ class EndpointHosting:
         """Return ``None``: a foreign server does not tell attempts apart."""
         return None
 
-    def hosted_as(self) -> Hosting:
+    def hosted_as(self) -> HostingRecord:
         """Return the window that ``/v1/models`` tells, where the server's list has one; nothing else is told."""
-        return Hosting(context_window=self._model.max_model_len if self._model else None)
+        return HostingRecord(context_window=self._model.max_model_len if self._model else None)
 
     def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
         """Return nothing to watch: a foreign server shows no counters."""

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from swetrials.hosting.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import UsageReport
 from swetrials.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
 from swetrials.store.documents import load_document
@@ -94,9 +94,9 @@ class RehearsalHosting:
         """Return what the server sent to this attempt."""
         return self._server.served(_key(attempt_id))
 
-    def hosted_as(self) -> Hosting:
+    def hosted_as(self) -> HostingRecord:
         """Return nothing known: there is no model."""
-        return Hosting()
+        return HostingRecord()
 
     def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
         """Return nothing to watch: ``served`` tells attempts apart already."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from swetrials.judging.base import Bench, Judge, JudgeSettings, Submission
+from swetrials.judging.base import Judge, JudgeContext, JudgeSettings, Submission
 from swetrials.judging.codex import CodexJudge
 from swetrials.judging.routes import BedrockRoute, EndpointRoute, JudgeRoute, PersonalRoute
 from swetrials.judging.tests import TestsJudge
@@ -22,10 +22,10 @@ JUDGES: Family[Callable[[JudgeSettings], Judge]] = Family(
 __all__ = [
     "JUDGES",
     "BedrockRoute",
-    "Bench",
     "CodexJudge",
     "EndpointRoute",
     "Judge",
+    "JudgeContext",
     "JudgeRoute",
     "JudgeSettings",
     "PersonalRoute",

@@ -18,7 +18,7 @@ MOST_REPLIES = 2
 
 
 @dataclass(frozen=True)
-class Answer:
+class JudgeAnswer:
     """What came of asking once. ``failure`` is why there is no text to read, and empty when there is."""
 
     text: str
@@ -28,7 +28,7 @@ class Answer:
     duration_seconds: float
 
 
-Ask = Callable[[str], Awaitable[Answer]]
+Ask = Callable[[str], Awaitable[JudgeAnswer]]
 """Puts one prompt to the judge."""
 
 
@@ -90,7 +90,7 @@ def _scored(submission: Submission, reply: Reply, block: JudgeBlock | None, rema
     )
 
 
-def _with_answer(block: JudgeBlock, answer: Answer) -> JudgeBlock:
+def _with_answer(block: JudgeBlock, answer: JudgeAnswer) -> JudgeBlock:
     # Grounding is that of the reply that is scored; what an earlier, refused one rested on says nothing of it.
     return block.model_copy(
         update={

@@ -38,7 +38,7 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class Bench:
+class JudgeContext:
     """Where judges work: repositories, a folder for checkouts of their own, what to keep out of records.
 
     ``bwrap`` is the sandbox for commands that run a trial's code, ``None`` where there is none; ``hidden`` and
@@ -95,7 +95,7 @@ class Judge(Protocol):
     def asks(self, submission: Submission) -> bool:
         """Whether scoring the trial takes what :meth:`prove` proves; without that, the rules alone score it."""
 
-    async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation | TestsEvaluation:
+    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> RubricEvaluation | TestsEvaluation:
         """Return the judge's word on a trial.
 
         A judge that fails gives an unscored evaluation with the reason, never a score of 0.
@@ -106,7 +106,7 @@ class Judge(Protocol):
             log: where the judge's own stream is kept, when it has one.
         """
 
-    async def prove(self, bench: Bench) -> Check:
+    async def prove(self, bench: JudgeContext) -> Check:
         """Show, before a long run, that the judge can do its work here; ``skipped`` when it is not installed."""
 
 

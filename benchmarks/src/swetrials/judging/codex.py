@@ -24,8 +24,8 @@ from swetrials.agents.events import Event, Tally
 from swetrials.agents.install import Installed, find
 from swetrials.agents.packages import PACKAGES
 from swetrials.hosting.base import Check
-from swetrials.judging.asking import Answer, score_by_asking, scored_by_rule, unscored
-from swetrials.judging.base import Bench, JudgeSettings, Submission
+from swetrials.judging.asking import JudgeAnswer, score_by_asking, scored_by_rule, unscored
+from swetrials.judging.base import JudgeContext, JudgeSettings, Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
 from swetrials.judging.grounding import GroundingWitness
 from swetrials.judging.prompt import judging_prompt
@@ -41,7 +41,7 @@ from swetrials.store.stream_log import StreamLog
 from swetrials.wire.meter import Meter, metered
 from swetrials.wire.route import Route
 from swetrials.workspace.environment import allowed_environment
-from swetrials.workspace.processes import Command, Ended, LaunchError, Limits, run_captured, run_group
+from swetrials.workspace.processes import Command, Ended, LaunchError, ProcessLimits, run_captured, run_group
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _SETTINGS = (
@@ -101,7 +101,7 @@ class CodexJudge:
         """Return whether the model is asked: an infrastructure failure and a trial without artifacts need nobody."""
         return scored_by_rule(submission) is None
 
-    async def score(self, submission: Submission, bench: Bench, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> RubricEvaluation:
         """Score a trial's artifacts by the rubric. A judge that fails leaves the trial unscored.
 
         Args:
@@ -120,7 +120,7 @@ class CodexJudge:
         except (CheckoutFailed, LaunchError, SpaceError, OSError) as error:
             return unscored(bench.redactor.text(str(error)))
 
-    async def prove(self, bench: Bench) -> Check:
+    async def prove(self, bench: JudgeContext) -> Check:
         """Prove the judge's route by one real call, and that its commands can run on this machine.
 
         A listing of models proves nothing; only a call shows that credentials, region and model fit together.
@@ -138,7 +138,7 @@ class CodexJudge:
             except LaunchError as error:
                 return Check(_CHECK, "failed", str(error), "make setup installs Codex")
 
-    async def _proved(self, bench: Bench, space: Space, installed: Installed) -> Check:
+    async def _proved(self, bench: JudgeContext, space: Space, installed: Installed) -> Check:
         route, limit = self.settings.route, self.settings.timeout_seconds
         async with _watched(self.settings, space, bench.redactor) as (settings, meter):
             session = _Session(settings, space, installed.binary)
@@ -165,7 +165,7 @@ class CodexJudge:
         return find(PACKAGES["codex"], self.settings.tools)
 
     async def _judged(
-        self, submission: Submission, bench: Bench, space: Space, log: Path, installed: Installed
+        self, submission: Submission, bench: JudgeContext, space: Space, log: Path, installed: Installed
     ) -> RubricEvaluation:
         commit = await clean_checkout(bench.repositories, submission, space.checkout)
         session = _Session(self.settings, space, installed.binary)
@@ -211,7 +211,7 @@ class _Session:
         self._folder = space.checkout
         self._environment = self._prepare()
 
-    async def ask(self, prompt: str, limit_seconds: float, schema: Path | None, stream: StreamLog) -> Answer:
+    async def ask(self, prompt: str, limit_seconds: float, schema: Path | None, stream: StreamLog) -> JudgeAnswer:
         """Put one prompt to Codex and wait for its last word."""
         prompt_file = self._space.temporary / "prompt.txt"
         prompt_file.write_text(prompt, encoding="utf-8")
@@ -229,14 +229,14 @@ class _Session:
 
         ended = await run_group(
             Command(self._argv(schema), self._folder, self._environment),
-            Limits(wall_seconds=limit_seconds),
+            ProcessLimits(wall_seconds=limit_seconds),
             mark=self._space.root.name,
             on_output=on_output,
             stderr=errors,
             stdin=prompt_file,
         )
         take(list(reader.finish()))
-        return Answer(
+        return JudgeAnswer(
             text=tally.end.text if tally.end else "",
             failure=_failure(tally, ended, errors),
             usage=_usage(tally),
@@ -247,14 +247,14 @@ class _Session:
     async def lacks_login(self) -> bool:
         """Return whether Codex says that nobody has logged in; it looks in its own files and asks no server."""
         command = Command((str(self._binary), "login", "status"), self._folder, self._environment)
-        ended, printed = await run_captured(command, Limits(wall_seconds=60), mark=self._space.root.name)
+        ended, printed = await run_captured(command, ProcessLimits(wall_seconds=60), mark=self._space.root.name)
         return ended.exit_code != 0 and b"not logged in" in printed.lower()
 
     async def sandbox_failure(self) -> str:
         """Return what Codex's sandbox says when it cannot run a command here; empty when it can."""
         argv = (str(self._binary), "sandbox", "-c", 'sandbox_mode="read-only"', "--", "true")
         command = Command(argv, self._folder, self._environment)
-        ended, printed = await run_captured(command, Limits(wall_seconds=60), mark=self._space.root.name)
+        ended, printed = await run_captured(command, ProcessLimits(wall_seconds=60), mark=self._space.root.name)
         output = printed.decode(errors="replace")
         return "" if ended.exit_code == 0 else output.strip()[-300:] or f"exit code {ended.exit_code}"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.errors import KnownError
-from swetrials.judging import Bench, Judge, Submission
+from swetrials.judging import Judge, JudgeContext, Submission
 from swetrials.records.dataset import Task
 from swetrials.records.evaluation import TESTS, Evaluation, RubricEvaluation, TestsEvaluation
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
@@ -128,7 +128,7 @@ def _text(path: Path) -> str | None:
 async def judge_trials(
     folders: Iterable[TrialFolder],
     judges: Sequence[Judge],
-    bench: Bench,
+    bench: JudgeContext,
     datasets: Datasets,
     *,
     overwrite: bool,
@@ -172,7 +172,7 @@ def outstanding(
 
 
 async def _judge(
-    folder: TrialFolder, judge: Judge, bench: Bench, datasets: Datasets, *, overwrite: bool, repo: str | None
+    folder: TrialFolder, judge: Judge, bench: JudgeContext, datasets: Datasets, *, overwrite: bool, repo: str | None
 ) -> Judged:
     wanted = _wanted(folder, judge, datasets, overwrite=overwrite, repo=repo)
     if isinstance(wanted, Judged):

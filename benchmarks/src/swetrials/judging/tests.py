@@ -11,7 +11,7 @@ import orjson
 from anyio import to_thread
 
 from swetrials.hosting.base import Check
-from swetrials.judging.base import Bench, Submission, now
+from swetrials.judging.base import JudgeContext, Submission, now
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
 from swetrials.judging.hidden import PlacementError, contents, place_hidden_files
 from swetrials.records.dataset import Argv, Verify
@@ -19,7 +19,7 @@ from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
 from swetrials.store.files import sha256_of
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.patch import PatchError, apply_patch
-from swetrials.workspace.processes import Command, LaunchError, Limits, run_captured
+from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_captured
 from swetrials.workspace.sandbox import NOT_WANTED, Absence, confined, probe
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
@@ -57,7 +57,7 @@ class TestsJudge:
         """Return whether the commands are run."""
         return submission.task.verify is not None and submission.outcome.valid
 
-    async def score(self, submission: Submission, bench: Bench, log: Path) -> TestsEvaluation:
+    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> TestsEvaluation:
         """Apply the patch, add the hidden files, run setup and commands; ``log`` is not used.
 
         A patch that does not apply fails. A checkout or a setup that fails says nothing about the patch and
@@ -74,7 +74,7 @@ class TestsJudge:
         except (CheckoutFailed, SpaceError, OSError) as error:
             return _unscored(bench.redactor.text(str(error)))
 
-    async def prove(self, bench: Bench) -> Check:
+    async def prove(self, bench: JudgeContext) -> Check:
         """Tell whether the commands, which run a trial's code, will be confined."""
         name = "tests"
         if bench.bwrap is None:
@@ -84,7 +84,7 @@ class TestsJudge:
         return Check(name, "ok", "commands run in bubblewrap; none was tried, setup included")
 
 
-async def _tested(submission: Submission, verify: Verify, space: Space, bench: Bench) -> TestsEvaluation:
+async def _tested(submission: Submission, verify: Verify, space: Space, bench: JudgeContext) -> TestsEvaluation:
     await clean_checkout(bench.repositories, submission, space.checkout)
     try:
         if submission.patch:
@@ -99,7 +99,7 @@ async def _tested(submission: Submission, verify: Verify, space: Space, bench: B
     return evaluation.model_copy(update={"patch_applied": True if submission.patch else None})
 
 
-async def _verified(verify: Verify, space: Space, bench: Bench) -> TestsEvaluation:
+async def _verified(verify: Verify, space: Space, bench: JudgeContext) -> TestsEvaluation:
     results: list[CommandResult] = []
     for argv in verify.setup:
         results.append(await _run(argv, "setup", verify.timeout_seconds, space, bench))
@@ -120,7 +120,7 @@ async def _verified(verify: Verify, space: Space, bench: Bench) -> TestsEvaluati
 
 
 async def _run(
-    argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, space: Space, bench: Bench
+    argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, space: Space, bench: JudgeContext
 ) -> CommandResult:
     words: Sequence[str] = argv
     if bench.bwrap is not None:
@@ -134,7 +134,7 @@ async def _run(
     command = Command(tuple(words), space.checkout, allowed_environment(space.home, space.temporary))
     try:
         ended, tail = await run_captured(
-            command, Limits(wall_seconds=limit_seconds), mark=space.root.name, tail_bytes=_TAIL_BYTES
+            command, ProcessLimits(wall_seconds=limit_seconds), mark=space.root.name, tail_bytes=_TAIL_BYTES
         )
     except LaunchError as error:
         return CommandResult(

@@ -4,7 +4,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field
 
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.record import SCHEMA_VERSION, Record
 
 LEVEL: Final = 0.95
@@ -49,7 +49,7 @@ class Candidate(Record):
     agent: str
     skill: str
     provider: str
-    hosted: Hosting | None = Field(
+    hosted: HostingRecord | None = Field(
         None, exclude_if=lambda hosted: hosted is None, description="how the model was hosted; absent: nobody told"
     )
 

@@ -1,7 +1,7 @@
 """A scripted model that speaks every API dialect, for rehearsals without a remote model."""
 
 from swetrials.rehearsal.ledger import ServedRequest
-from swetrials.rehearsal.scenario import Action, EditFile, Fault, FaultKind, Scenario, Script, Step, WriteFile
+from swetrials.rehearsal.scenario import Action, EditFile, Fault, FaultKind, Scenario, Script, ScriptStep, WriteFile
 from swetrials.rehearsal.server import RehearsalServer, rehearse
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "RehearsalServer",
     "Scenario",
     "Script",
+    "ScriptStep",
     "ServedRequest",
-    "Step",
     "WriteFile",
     "rehearse",
 ]

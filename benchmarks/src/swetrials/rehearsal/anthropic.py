@@ -7,8 +7,8 @@ from typing import Any
 
 from swetrials.records.usage import Usage
 from swetrials.rehearsal import tokens
-from swetrials.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Tool, count_turns
-from swetrials.rehearsal.speaker import Frame, Refusal, items, retry_after, texts
+from swetrials.rehearsal.conversation import BadRequest, Call, Conversation, ScriptedReply, Tool, count_turns
+from swetrials.rehearsal.speaker import Refusal, StreamFrame, items, retry_after, texts
 from swetrials.wire import sse
 from swetrials.wire.route import Dialect
 
@@ -30,7 +30,7 @@ class Event:
     output_tokens: int = 0
 
 
-class AnthropicMessages:
+class AnthropicSpeaker:
     """The dialect of Claude Code."""
 
     dialect: Dialect = "anthropic"
@@ -57,17 +57,17 @@ class AnthropicMessages:
             max_tokens=limit if isinstance(limit := body.get("max_tokens"), int) else None,
         )
 
-    def whole(self, reply: Reply) -> dict[str, object]:
+    def whole(self, reply: ScriptedReply) -> dict[str, object]:
         """Return a message object."""
         content: list[dict[str, object]] = [{"type": "text", "text": reply.text}] if reply.text else []
         content += [_tool_use(call, dict(call.arguments)) for call in reply.calls]
         message = _message(reply, content, reply.stop.value, reply.usage_told(_usage(reply.usage)))
         return message | reply.told_as.beside_usage
 
-    def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
+    def stream(self, reply: ScriptedReply, conversation: Conversation, piece_tokens: int) -> Iterator[StreamFrame]:
         """Return the message's events as server-sent events."""
         for event in stream_events(reply, piece_tokens):
-            yield Frame(sse.frame(event.data, str(event.data["type"])), event.output_tokens)
+            yield StreamFrame(sse.frame(event.data, str(event.data["type"])), event.output_tokens)
 
     def error(self, status: int, message: str) -> Refusal:
         """Return an error object."""
@@ -75,7 +75,7 @@ class AnthropicMessages:
         return Refusal(status, {"type": "error", "error": error}, retry_after(status))
 
 
-def stream_events(reply: Reply, piece_tokens: int) -> Iterator[Event]:
+def stream_events(reply: ScriptedReply, piece_tokens: int) -> Iterator[Event]:
     """Return message_start, the content blocks, message_delta and message_stop."""
     usage = reply.usage_told(_usage(reply.usage))
     # The real service has sampled a token when it sends message_start, and says so.
@@ -96,7 +96,7 @@ def stream_events(reply: Reply, piece_tokens: int) -> Iterator[Event]:
     yield _event("message_stop")
 
 
-def _parts(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[tokens.Part]:
+def _parts(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[tokens.PromptPart]:
     system = body.get("system")
     parts = [tokens.part(tool) for tool in items(body.get("tools"))]
     parts += [tokens.part(block) for block in ([system] if isinstance(system, str) else items(system))]
@@ -119,7 +119,9 @@ def _tool_use(call: Call, arguments: dict[str, object]) -> dict[str, object]:
     return {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.name, "input": arguments}
 
 
-def _message(reply: Reply, content: list[dict[str, object]], stop: str | None, usage: object) -> dict[str, object]:
+def _message(
+    reply: ScriptedReply, content: list[dict[str, object]], stop: str | None, usage: object
+) -> dict[str, object]:
     return {
         "id": reply.id("msg"),
         "type": "message",

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 import orjson
 
 from swetrials.records.usage import Usage
-from swetrials.rehearsal.anthropic import AnthropicMessages, stream_events
-from swetrials.rehearsal.conversation import BadRequest, Conversation, Reply, unique
-from swetrials.rehearsal.speaker import Frame, Refusal
+from swetrials.rehearsal.anthropic import AnthropicSpeaker, stream_events
+from swetrials.rehearsal.conversation import BadRequest, Conversation, ScriptedReply, unique
+from swetrials.rehearsal.speaker import Refusal, StreamFrame
 from swetrials.wire import eventstream
 from swetrials.wire.route import Dialect
 
-_MESSAGES = AnthropicMessages()
+_MESSAGES = AnthropicSpeaker()
 _MODEL_NAME = re.compile(r"anthropic\.(.+?)(?:-v\d+(?::\d+)?)?(?:\[.*\])?$")
 _ERRORS = {
     400: (400, "ValidationException"),
@@ -31,9 +31,9 @@ _ERRORS = {
 """What AWS has in place of a status: it knows no 401 and no 529."""
 
 
-def event_frame(name: str, payload: Mapping[str, object], output_tokens: int = 0) -> Frame:
+def event_frame(name: str, payload: Mapping[str, object], output_tokens: int = 0) -> StreamFrame:
     """Return one event of a streamed response."""
-    return Frame(eventstream.encode_event(name, orjson.dumps(payload)), output_tokens)
+    return StreamFrame(eventstream.encode_event(name, orjson.dumps(payload)), output_tokens)
 
 
 def broken_frame() -> bytes:
@@ -66,11 +66,11 @@ class InvokeModel:
             raise BadRequest("Malformed input request: #: required key [anthropic_version] not found")
         return replace(_MESSAGES.read(body), model=self.model, stream=self.streaming)
 
-    def whole(self, reply: Reply) -> dict[str, object]:
+    def whole(self, reply: ScriptedReply) -> dict[str, object]:
         """Return a message object."""
         return _MESSAGES.whole(_as_answered(reply))
 
-    def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
+    def stream(self, reply: ScriptedReply, conversation: Conversation, piece_tokens: int) -> Iterator[StreamFrame]:
         """Return a message's events, each as the base64 of its JSON; the last has Bedrock's own count as well."""
         for event in stream_events(_as_answered(reply), piece_tokens):
             data = event.data
@@ -84,7 +84,7 @@ class InvokeModel:
         return refusal(status, message)
 
 
-def _as_answered(reply: Reply) -> Reply:
+def _as_answered(reply: ScriptedReply) -> ScriptedReply:
     # The model's own name stands in the response: "claude-opus-5" for "us.anthropic.claude-opus-5".
     found = _MODEL_NAME.search(reply.model)
     return replace(reply, model=found[1]) if found else reply

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 from swetrials.records.usage import Usage
 from swetrials.rehearsal import tokens
 from swetrials.rehearsal.bedrock import broken_frame, event_frame, refusal
-from swetrials.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Stop, Tool, count_turns
-from swetrials.rehearsal.speaker import Frame, Refusal, items, texts
+from swetrials.rehearsal.conversation import BadRequest, Call, Conversation, ScriptedReply, Stop, Tool, count_turns
+from swetrials.rehearsal.speaker import Refusal, StreamFrame, items, texts
 from swetrials.wire import eventstream
 from swetrials.wire.route import Dialect
 
@@ -23,7 +23,7 @@ _METRICS = {"latencyMs": 2}
 
 
 @dataclass(frozen=True)
-class Converse:
+class ConverseSpeaker:
     """One call: the path's model and whether it asks for a stream."""
 
     model: str
@@ -54,7 +54,7 @@ class Converse:
             max_tokens=limit if isinstance(limit, int) else None,
         )
 
-    def whole(self, reply: Reply) -> dict[str, object]:
+    def whole(self, reply: ScriptedReply) -> dict[str, object]:
         """Return the output message with its usage."""
         content: list[dict[str, object]] = [{"text": reply.text}] if reply.text else []
         content += [{"toolUse": {**_tool_use(call), "input": dict(call.arguments)}} for call in reply.calls]
@@ -66,7 +66,7 @@ class Converse:
             **reply.told_as.beside_usage,
         }
 
-    def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
+    def stream(self, reply: ScriptedReply, conversation: Conversation, piece_tokens: int) -> Iterator[StreamFrame]:
         """Return messageStart, the content blocks, messageStop and the metadata with the usage."""
         yield event_frame("messageStart", {"role": "assistant"})
         if reply.text:
@@ -96,12 +96,12 @@ def _schema(spec: Mapping[str, Any]) -> object:
     return schema.get("json") if isinstance(schema, dict) else None
 
 
-def _parts(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[tokens.Part]:
+def _parts(body: Mapping[str, Any], messages: list[dict[str, Any]]) -> list[tokens.PromptPart]:
     blocks = [(block, False) for block in (*_tools(body), *items(body.get("system")))]
     for message in messages:
         by_model = message.get("role") == "assistant"
         blocks += [(block, by_model) for block in items(message.get("content"))]
-    parts: list[tokens.Part] = []
+    parts: list[tokens.PromptPart] = []
     for block, by_model in blocks:
         mark = block.get("cachePoint")
         if mark is None:
@@ -116,7 +116,7 @@ def _ttl(mark: object) -> Literal["5m", "1h"]:
     return "1h" if isinstance(mark, dict) and mark.get("ttl") == "1h" else "5m"
 
 
-def _stream_call(call: Call, index: int, piece_tokens: int) -> Iterator[Frame]:
+def _stream_call(call: Call, index: int, piece_tokens: int) -> Iterator[StreamFrame]:
     start = {"contentBlockIndex": index, "start": {"toolUse": _tool_use(call)}}
     yield event_frame("contentBlockStart", start, tokens.count(call.name))
     for piece, size in tokens.pieces(call.json, piece_tokens):

@@ -85,7 +85,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ScriptedReply:
     """One model response: text first, then tool calls."""
 
     model: str

@@ -9,11 +9,11 @@ from typing import Self
 import orjson
 
 from swetrials.records.usage import Usage
-from swetrials.rehearsal.conversation import Conversation, Reply, Stop
+from swetrials.rehearsal.conversation import Conversation, ScriptedReply, Stop
 from swetrials.rehearsal.ledger import NOTHING
 from swetrials.rehearsal.play import Cue
 from swetrials.rehearsal.scenario import Fault, FaultKind
-from swetrials.rehearsal.speaker import Frame, Speaker
+from swetrials.rehearsal.speaker import Speaker, StreamFrame
 
 JSON = "application/json"
 HTML_PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body>Sign in to go on.</body></html>\n"
@@ -48,7 +48,7 @@ class Ending(StrEnum):
 class Performance:
     """A response ready to be sent. Its headers go out with the first frame; without frames, never."""
 
-    frames: Sequence[Frame]
+    frames: Sequence[StreamFrame]
     bill: Usage
     status: int = 200
     media_type: str = JSON
@@ -93,17 +93,17 @@ def _is_due(fault: Fault, step: int | None) -> bool:
 def refuse(speaker: Speaker, status: int, message: str) -> Performance:
     """Return an error response in the dialect's own shape."""
     refusal = speaker.error(status, message)
-    return Performance([Frame(orjson.dumps(refusal.body))], NOTHING, refusal.status, headers=refusal.headers)
+    return Performance([StreamFrame(orjson.dumps(refusal.body))], NOTHING, refusal.status, headers=refusal.headers)
 
 
-def stage(fault: Fault | None, reply: Reply, conversation: Conversation, speaker: Speaker) -> Performance:
+def stage(fault: Fault | None, reply: ScriptedReply, conversation: Conversation, speaker: Speaker) -> Performance:
     """Return the response to a request, with the fault that strikes it."""
     kind = fault.kind if fault is not None else None
     if fault is not None and fault.kind in _STATUSES:
         return _turn_down(fault, speaker)
     match kind:
         case FaultKind.HTML:
-            return Performance([Frame(HTML_PAGE)], NOTHING, media_type="text/html")
+            return Performance([StreamFrame(HTML_PAGE)], NOTHING, media_type="text/html")
         case FaultKind.GARBAGE:
             return _unreadable(conversation, speaker)
         case FaultKind.HANG_BEFORE_HEADERS:
@@ -128,8 +128,8 @@ def stage(fault: Fault | None, reply: Reply, conversation: Conversation, speaker
 def _unreadable(conversation: Conversation, speaker: Speaker) -> Performance:
     """Return an answer that calls itself one of the dialect's and holds nothing that anybody can read."""
     if conversation.stream:
-        return Performance([Frame(speaker.garbage)], NOTHING, media_type=speaker.stream_type)
-    return Performance([Frame(GARBAGE)], NOTHING)
+        return Performance([StreamFrame(speaker.garbage)], NOTHING, media_type=speaker.stream_type)
+    return Performance([StreamFrame(GARBAGE)], NOTHING)
 
 
 def _turn_down(fault: Fault, speaker: Speaker) -> Performance:
@@ -142,17 +142,19 @@ def _turn_down(fault: Fault, speaker: Speaker) -> Performance:
     return replace(refused, headers=(*others, ("retry-after", str(fault.retry_after_seconds))))
 
 
-def _sound(reply: Reply, conversation: Conversation, speaker: Speaker, piece_tokens: int = PIECE_TOKENS) -> Performance:
+def _sound(
+    reply: ScriptedReply, conversation: Conversation, speaker: Speaker, piece_tokens: int = PIECE_TOKENS
+) -> Performance:
     if conversation.stream:
         frames = list(speaker.stream(reply, conversation, piece_tokens))
         return Performance(frames, reply.usage, media_type=speaker.stream_type)
     body = orjson.dumps(speaker.whole(reply))
     # Two frames, so that a response that is not streamed has a middle to break off in, too.
     middle = len(body) // 2
-    return Performance([Frame(body[:middle]), Frame(body[middle:], reply.usage.output or 0)], reply.usage)
+    return Performance([StreamFrame(body[:middle]), StreamFrame(body[middle:], reply.usage.output or 0)], reply.usage)
 
 
-def _spoil(kind: FaultKind, reply: Reply) -> Reply:
+def _spoil(kind: FaultKind, reply: ScriptedReply) -> ScriptedReply:
     """Return a reply that ends properly, but not as an agent would have it."""
     if kind is FaultKind.EMPTY:
         return replace(reply, text="", calls=(), stop=Stop.END_TURN)
@@ -166,8 +168,8 @@ def _break(kind: FaultKind, sound: Performance, garbage: bytes) -> Performance:
     """Return a response that breaks off in its middle."""
     half = sound.frames[: max(1, len(sound.frames) // 2)]
     if kind is FaultKind.BROKEN_SSE:
-        return replace(sound, frames=[*half, Frame(garbage)], ending=Ending.BREAK_OFF)
+        return replace(sound, frames=[*half, StreamFrame(garbage)], ending=Ending.BREAK_OFF)
     if kind is FaultKind.CUT_MID_EVENT:
         torn = sound.frames[len(half)] if len(half) < len(sound.frames) else half[-1]
-        return replace(sound, frames=[*half, Frame(torn.data[: len(torn.data) // 2])], ending=Ending.CUT)
+        return replace(sound, frames=[*half, StreamFrame(torn.data[: len(torn.data) // 2])], ending=Ending.CUT)
     return replace(sound, frames=half, ending=Ending.HANG if kind is FaultKind.HANG_MID_STREAM else Ending.CUT)

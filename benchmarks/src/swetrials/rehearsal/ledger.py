@@ -90,7 +90,7 @@ class Entry:
         )
 
 
-class Ledger:
+class ServedLedger:
     """All requests for model responses, in the order of their arrival."""
 
     def __init__(self) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from swetrials.records.usage import Usage
 from swetrials.rehearsal import tokens
-from swetrials.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Stop, Tool, count_turns
+from swetrials.rehearsal.conversation import BadRequest, Call, Conversation, ScriptedReply, Stop, Tool, count_turns
 from swetrials.rehearsal.openai_errors import refusal
-from swetrials.rehearsal.speaker import Frame, Refusal, items, texts
+from swetrials.rehearsal.speaker import Refusal, StreamFrame, items, texts
 from swetrials.wire import sse
 from swetrials.wire.route import Dialect
 
@@ -21,7 +21,7 @@ _FINISH = {
 }
 
 
-class OpenAIChat:
+class OpenAIChatSpeaker:
     """The dialect of most agents and of most self-hosted servers."""
 
     dialect: Dialect = "openai-chat"
@@ -49,7 +49,7 @@ class OpenAIChat:
             stream_usage=isinstance(options, dict) and options.get("include_usage") is True,
         )
 
-    def whole(self, reply: Reply) -> dict[str, object]:
+    def whole(self, reply: ScriptedReply) -> dict[str, object]:
         """Return a chat.completion object."""
         refused = reply.stop is Stop.REFUSAL
         message: dict[str, object] = {
@@ -64,7 +64,7 @@ class OpenAIChat:
         body = {**_head(reply, "chat.completion"), "choices": [choice], "usage": usage}
         return body | reply.told_as.beside_usage
 
-    def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
+    def stream(self, reply: ScriptedReply, conversation: Conversation, piece_tokens: int) -> Iterator[StreamFrame]:
         """Return chat.completion.chunk objects; usage comes last, where the request asks for it."""
         head = _head(reply, "chat.completion.chunk")
         yield _chunk(head, {"role": "assistant", "content": ""})
@@ -80,10 +80,10 @@ class OpenAIChat:
         yield _chunk(head, {}, finish=_FINISH[reply.stop])
         if conversation.stream_usage:
             last = {**head, "choices": [], "usage": reply.usage_told(_usage(reply.usage))}
-            yield Frame(sse.frame(last | reply.told_as.beside_usage))
+            yield StreamFrame(sse.frame(last | reply.told_as.beside_usage))
             if reply.tells_again:
-                yield Frame(sse.frame({**head, "choices": [], "usage": reply.told_as.usage_again_as}))
-        yield Frame(sse.DONE)
+                yield StreamFrame(sse.frame({**head, "choices": [], "usage": reply.told_as.usage_again_as}))
+        yield StreamFrame(sse.DONE)
 
     def error(self, status: int, message: str) -> Refusal:
         """Return an error object."""
@@ -94,13 +94,15 @@ def _tool_call(call: Call, arguments: str) -> dict[str, object]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _head(reply: Reply, kind: str) -> dict[str, object]:
+def _head(reply: ScriptedReply, kind: str) -> dict[str, object]:
     return {"id": reply.id("chatcmpl"), "object": kind, "created": int(time.time()), "model": reply.model}
 
 
-def _chunk(head: Mapping[str, object], delta: Mapping[str, object], size: int = 0, finish: str | None = None) -> Frame:
+def _chunk(
+    head: Mapping[str, object], delta: Mapping[str, object], size: int = 0, finish: str | None = None
+) -> StreamFrame:
     choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-    return Frame(sse.frame({**head, "choices": [choice]}), size)
+    return StreamFrame(sse.frame({**head, "choices": [choice]}), size)
 
 
 def _usage(usage: Usage) -> dict[str, object]:

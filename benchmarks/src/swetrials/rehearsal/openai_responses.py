@@ -7,16 +7,25 @@ from typing import Any
 
 from swetrials.records.usage import Usage
 from swetrials.rehearsal import tokens
-from swetrials.rehearsal.conversation import BadRequest, Call, Conversation, Reply, Stop, Tool, count_turns, unique
+from swetrials.rehearsal.conversation import (
+    BadRequest,
+    Call,
+    Conversation,
+    ScriptedReply,
+    Stop,
+    Tool,
+    count_turns,
+    unique,
+)
 from swetrials.rehearsal.openai_errors import refusal
-from swetrials.rehearsal.speaker import Frame, Refusal, items, texts
+from swetrials.rehearsal.speaker import Refusal, StreamFrame, items, texts
 from swetrials.wire import sse
 from swetrials.wire.route import Dialect
 
 _INCOMPLETE = {Stop.MAX_TOKENS: "max_output_tokens", Stop.REFUSAL: "content_filter"}
 
 
-class OpenAIResponses:
+class OpenAIResponsesSpeaker:
     """The dialect of Codex."""
 
     dialect: Dialect = "openai-responses"
@@ -47,14 +56,14 @@ class OpenAIResponses:
             prompt=tokens.unmarked_prompt(parts),
         )
 
-    def whole(self, reply: Reply) -> dict[str, object]:
+    def whole(self, reply: ScriptedReply) -> dict[str, object]:
         """Return a response object."""
         return _finished(_response(reply), reply, [item for item, _ in _output(reply)])
 
-    def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
+    def stream(self, reply: ScriptedReply, conversation: Conversation, piece_tokens: int) -> Iterator[StreamFrame]:
         """Return response.created, the output items and response.completed (or response.incomplete)."""
         for number, (event, size, data) in enumerate(_events(reply, piece_tokens)):
-            yield Frame(sse.frame({"type": event, "sequence_number": number, **data}, event), size)
+            yield StreamFrame(sse.frame({"type": event, "sequence_number": number, **data}, event), size)
 
     def error(self, status: int, message: str) -> Refusal:
         """Return an error object."""
@@ -83,7 +92,7 @@ def _by_model(item: Mapping[str, Any]) -> bool:
     return kind == "reasoning" or str(kind).endswith("_call")
 
 
-def _events(reply: Reply, piece_tokens: int) -> Iterator[Named]:
+def _events(reply: ScriptedReply, piece_tokens: int) -> Iterator[Named]:
     response = _response(reply)
     yield "response.created", 0, {"response": response}
     yield "response.in_progress", 0, {"response": response}
@@ -99,7 +108,7 @@ def _events(reply: Reply, piece_tokens: int) -> Iterator[Named]:
     yield f"response.{final['status']}", 0, {"response": final}
 
 
-def _message_events(reply: Reply, item: dict[str, object], index: int, piece_tokens: int) -> Iterator[Named]:
+def _message_events(reply: ScriptedReply, item: dict[str, object], index: int, piece_tokens: int) -> Iterator[Named]:
     place = {"item_id": item["id"], "output_index": index, "content_index": 0}
     kind, field = ("refusal", "refusal") if reply.stop is Stop.REFUSAL else ("output_text", "text")
     yield (
@@ -123,7 +132,7 @@ def _call_events(call: Call, item: dict[str, object], index: int, piece_tokens: 
     yield "response.function_call_arguments.done", 0, {**place, "arguments": call.json}
 
 
-def _output(reply: Reply) -> list[tuple[dict[str, object], Call | None]]:
+def _output(reply: ScriptedReply) -> list[tuple[dict[str, object], Call | None]]:
     """Return the finished output items, each with the call that it is, if it is one."""
     output: list[tuple[dict[str, object], Call | None]] = []
     if reply.text:
@@ -148,13 +157,13 @@ def _output(reply: Reply) -> list[tuple[dict[str, object], Call | None]]:
     return output
 
 
-def _text_part(reply: Reply, text: str) -> dict[str, object]:
+def _text_part(reply: ScriptedReply, text: str) -> dict[str, object]:
     if reply.stop is Stop.REFUSAL:
         return {"type": "refusal", "refusal": text}
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _response(reply: Reply) -> dict[str, object]:
+def _response(reply: ScriptedReply) -> dict[str, object]:
     return {
         "id": reply.id("resp"),
         "object": "response",
@@ -170,7 +179,7 @@ def _response(reply: Reply) -> dict[str, object]:
     }
 
 
-def _finished(response: dict[str, object], reply: Reply, output: list[dict[str, object]]) -> dict[str, object]:
+def _finished(response: dict[str, object], reply: ScriptedReply, output: list[dict[str, object]]) -> dict[str, object]:
     reason = _INCOMPLETE.get(reply.stop)
     return {
         **response,

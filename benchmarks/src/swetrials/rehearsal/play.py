@@ -4,9 +4,9 @@ import posixpath
 from dataclasses import dataclass
 
 from swetrials.rehearsal import tools
-from swetrials.rehearsal.conversation import Call, Conversation, Reply, Stop
+from swetrials.rehearsal.conversation import Call, Conversation, ScriptedReply, Stop
 from swetrials.rehearsal.parameters import fill, working_directory
-from swetrials.rehearsal.scenario import Action, Fault, Scenario, Script, Step
+from swetrials.rehearsal.scenario import Action, Fault, Scenario, Script, ScriptStep
 
 UNSCRIPTED = "Ready. No script of this rehearsal fits the conversation."
 CLOSING = "That is all; the script ends here."
@@ -34,10 +34,10 @@ def find_cue(scenario: Scenario, conversation: Conversation) -> Cue:
     return Cue(None, None, None)
 
 
-def perform(cue: Cue, conversation: Conversation) -> Reply:
+def perform(cue: Cue, conversation: Conversation) -> ScriptedReply:
     """Return the response that the script has at a place, carried out with the tools the agent offers."""
     if conversation.max_tokens == 1:
-        return Reply(conversation.model, conversation.prompt, PROBED, stop=Stop.MAX_TOKENS)
+        return ScriptedReply(conversation.model, conversation.prompt, PROBED, stop=Stop.MAX_TOKENS)
     if cue.script is None or cue.step is None:
         return _say(UNSCRIPTED, conversation)
     if cue.step >= len(cue.script.steps):
@@ -45,11 +45,11 @@ def perform(cue: Cue, conversation: Conversation) -> Reply:
     return _perform_step(cue.script.steps[cue.step], conversation)
 
 
-def _say(text: str, conversation: Conversation) -> Reply:
-    return Reply(conversation.model, conversation.prompt, text)
+def _say(text: str, conversation: Conversation) -> ScriptedReply:
+    return ScriptedReply(conversation.model, conversation.prompt, text)
 
 
-def _perform_step(step: Step, conversation: Conversation) -> Reply:
+def _perform_step(step: ScriptStep, conversation: Conversation) -> ScriptedReply:
     said = [fill(step.say, conversation.opening)] if step.say else []
     calls: list[Call] = []
     for action in step.actions:
@@ -60,7 +60,7 @@ def _perform_step(step: Step, conversation: Conversation) -> Reply:
             said.append(f"No tool is offered that could do this: {filled.model_dump_json(exclude_none=True)}")
     stop = Stop.TOOL_USE if calls else Stop.END_TURN
     model = step.model_as or conversation.model
-    return Reply(model, conversation.prompt, "\n".join(said), tuple(calls), stop, told_as=step)
+    return ScriptedReply(model, conversation.prompt, "\n".join(said), tuple(calls), stop, told_as=step)
 
 
 def _fill_action(action: Action, opening: str) -> Action:

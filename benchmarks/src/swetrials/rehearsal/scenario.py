@@ -103,7 +103,7 @@ class ToldAs(Record):
         return getattr(self, name) if name in self.model_fields_set else own
 
 
-class Step(ToldAs):
+class ScriptStep(ToldAs):
     """One response of the model: something said, one tool call or several, or both."""
 
     say: str = ""
@@ -140,7 +140,7 @@ class Script(Record):
 
     when: str = Field(min_length=1, description="text that the opening (system prompt, first user message) holds")
     fault: Fault | None = None
-    steps: tuple[Step, ...] = Field(min_length=1)
+    steps: tuple[ScriptStep, ...] = Field(min_length=1)
 
 
 class Scenario(Record):

@@ -14,16 +14,16 @@ from starlette.types import ASGIApp
 
 from swetrials.records.usage import UsageReport
 from swetrials.rehearsal.access import AccessDenied, Guard, anyone, credential
-from swetrials.rehearsal.anthropic import AnthropicMessages
+from swetrials.rehearsal.anthropic import AnthropicSpeaker
 from swetrials.rehearsal.bedrock import InvokeModel
-from swetrials.rehearsal.bedrock_converse import Converse
+from swetrials.rehearsal.bedrock_converse import ConverseSpeaker
 from swetrials.rehearsal.conversation import BadRequest
 from swetrials.rehearsal.delivery import Delivery
 from swetrials.rehearsal.faults import UNHEARD, FaultCounter, Performance, refuse, stage
-from swetrials.rehearsal.ledger import Entry, Ledger, ServedRequest
+from swetrials.rehearsal.ledger import Entry, ServedLedger, ServedRequest
 from swetrials.rehearsal.listener import HOST, Listener, bind
-from swetrials.rehearsal.openai_chat import OpenAIChat
-from swetrials.rehearsal.openai_responses import OpenAIResponses
+from swetrials.rehearsal.openai_chat import OpenAIChatSpeaker
+from swetrials.rehearsal.openai_responses import OpenAIResponsesSpeaker
 from swetrials.rehearsal.play import find_cue, perform
 from swetrials.rehearsal.scenario import Scenario
 from swetrials.rehearsal.speaker import Speaker
@@ -44,7 +44,7 @@ class RehearsalServer:
         self._context_window = context_window
         self._guard = guard
         self._faults = FaultCounter()
-        self._ledger = Ledger()
+        self._ledger = ServedLedger()
         self._listener = Listener(self._application())
         self._port = 0
 
@@ -85,15 +85,15 @@ class RehearsalServer:
 
     def _application(self) -> ASGIApp:
         calls: dict[str, Callable[[Request], Speaker]] = {
-            "/v1/messages": lambda _: AnthropicMessages(),
-            "/v1/chat/completions": lambda _: OpenAIChat(),
-            "/v1/responses": lambda _: OpenAIResponses(),
+            "/v1/messages": lambda _: AnthropicSpeaker(),
+            "/v1/chat/completions": lambda _: OpenAIChatSpeaker(),
+            "/v1/responses": lambda _: OpenAIResponsesSpeaker(),
             # Where Bedrock serves OpenAI's models: /openai/v1, at bedrock-mantle and bedrock-runtime alike.
-            "/openai/v1/responses": lambda _: OpenAIResponses(),
+            "/openai/v1/responses": lambda _: OpenAIResponsesSpeaker(),
             "/model/{model:path}/invoke": lambda call: InvokeModel(_model(call), streaming=False),
             "/model/{model:path}/invoke-with-response-stream": lambda call: InvokeModel(_model(call), streaming=True),
-            "/model/{model:path}/converse": lambda call: Converse(_model(call), streaming=False),
-            "/model/{model:path}/converse-stream": lambda call: Converse(_model(call), streaming=True),
+            "/model/{model:path}/converse": lambda call: ConverseSpeaker(_model(call), streaming=False),
+            "/model/{model:path}/converse-stream": lambda call: ConverseSpeaker(_model(call), streaming=True),
         }
         return Starlette(
             routes=[
@@ -176,7 +176,7 @@ async def rehearse(
 
 
 async def _count_tokens(request: Request) -> JSONResponse:
-    speaker = AnthropicMessages()
+    speaker = AnthropicSpeaker()
     try:
         conversation = speaker.read(_body(await request.body()))
     except BadRequest as error:

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from swetrials.rehearsal.conversation import Conversation, Reply
+from swetrials.rehearsal.conversation import Conversation, ScriptedReply
 from swetrials.wire.route import Dialect
 
 
 @dataclass(frozen=True)
-class Frame:
+class StreamFrame:
     """Bytes that go out at once, and the output tokens that they carry."""
 
     data: bytes
@@ -51,10 +51,10 @@ class Speaker(Protocol):
             BadRequest: the dialect does not allow such a request.
         """
 
-    def whole(self, reply: Reply) -> dict[str, object]:
+    def whole(self, reply: ScriptedReply) -> dict[str, object]:
         """Return the body of a response that is not streamed."""
 
-    def stream(self, reply: Reply, conversation: Conversation, piece_tokens: int) -> Iterator[Frame]:
+    def stream(self, reply: ScriptedReply, conversation: Conversation, piece_tokens: int) -> Iterator[StreamFrame]:
         """Return the events of a streamed response, its text in pieces of about ``piece_tokens``."""
 
     def error(self, status: int, message: str) -> Refusal:

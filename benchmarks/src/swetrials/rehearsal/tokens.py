@@ -34,7 +34,7 @@ def pieces(text: str, tokens_each: int) -> Iterator[tuple[str, int]]:
 
 
 @dataclass(frozen=True)
-class Part:
+class PromptPart:
     """One block of a prompt: its size, whether the model made it, and the cache mark it carries."""
 
     tokens: int
@@ -42,7 +42,7 @@ class Part:
     cache_ttl: Literal["5m", "1h"] | None = None
 
 
-def part(value: object, by_model: bool = False) -> Part:
+def part(value: object, by_model: bool = False) -> PromptPart:
     """Return the part that a block of a request makes.
 
     A cache mark has no size, and a text has the same size bare and as a block: agents change both between
@@ -56,10 +56,10 @@ def part(value: object, by_model: bool = False) -> Part:
         value = {name: item for name, item in value.items() if name != "cache_control"}
         value = value.get("text") if value.get("type") == "text" else value
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return Part(count(text), by_model, ttl)
+    return PromptPart(count(text), by_model, ttl)
 
 
-def marked_prompt(parts: Sequence[Part]) -> Usage:
+def marked_prompt(parts: Sequence[PromptPart]) -> Usage:
     """Return the input buckets of a prompt whose cached prefix ends at the last cache mark (Anthropic).
 
     The cache holds what was marked up to the previous response; what is marked beyond that is written, for
@@ -81,7 +81,7 @@ def marked_prompt(parts: Sequence[Part]) -> Usage:
     )
 
 
-def unmarked_prompt(parts: Sequence[Part]) -> Usage:
+def unmarked_prompt(parts: Sequence[PromptPart]) -> Usage:
     """Return the input buckets of a prompt that the server caches unasked, writing for free (OpenAI)."""
     total = sum(item.tokens for item in parts)
     read = _known(parts)
@@ -90,7 +90,7 @@ def unmarked_prompt(parts: Sequence[Part]) -> Usage:
     )
 
 
-def _known(parts: Sequence[Part]) -> int:
+def _known(parts: Sequence[PromptPart]) -> int:
     """Return the size of the prompt that the previous response was made from; none before the first."""
     last = max((place for place, item in enumerate(parts) if item.by_model), default=0)
     while last > 0 and parts[last - 1].by_model:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from swetrials.records.leaderboard import Candidate
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.results.figures import Figures
 from swetrials.results.trial_row import TrialRow
 
@@ -48,5 +48,5 @@ def _label(candidate: Candidate, same_model: Sequence[Candidate]) -> str:
 
 def told_apart(candidate: Candidate) -> dict[str, str]:
     """Return all that tells candidates of one model apart, by name, in words; what nobody told is empty."""
-    hosted = dict.fromkeys(Hosting.model_fields, "") | (candidate.hosted or Hosting()).words
+    hosted = dict.fromkeys(HostingRecord.model_fields, "") | (candidate.hosted or HostingRecord()).words
     return {"agent": candidate.agent, "skill": candidate.skill, "provider": candidate.provider, **hosted}

@@ -7,7 +7,7 @@ from pathlib import Path
 from swetrials.records.comparison import ComparedRun, Comparison, Mean, Measure, Unit
 from swetrials.records.fingerprint import Fingerprint
 from swetrials.records.lock import RunLock
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.results.figures import Figures, Values, mean
 from swetrials.results.mixtures import MixtureError, refuse_other_wordings
 from swetrials.results.summary import OF_A_TASK, ScoredTrial, SummaryError
@@ -60,8 +60,8 @@ def _refuse_rewording(sides: Sequence[Sequence[ScoredTrial]], folders: tuple[str
 
 def _differences(one: ScoredTrial, other: ScoredTrial) -> tuple[str, ...]:
     found = Fingerprint.of(one.metrics).differences(Fingerprint.of(other.metrics))
-    hosted, elsewhere = (trial.row.hosted or Hosting() for trial in (one, other))
-    apart = [name for name in Hosting.model_fields if getattr(hosted, name) != getattr(elsewhere, name)]
+    hosted, elsewhere = (trial.row.hosted or HostingRecord() for trial in (one, other))
+    apart = [name for name in HostingRecord.model_fields if getattr(hosted, name) != getattr(elsewhere, name)]
     return (*(name for name in found if name not in OF_A_TASK), *apart)
 
 

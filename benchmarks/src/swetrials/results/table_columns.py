@@ -63,7 +63,7 @@ class Column(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Table(Generic[T]):
+class SqlTable(Generic[T]):
     """A table: its columns, and the lines that a trial adds to it."""
 
     name: str
@@ -105,7 +105,7 @@ def _hosting_columns() -> "tuple[Column[TrialLine], ...]":
     return tuple(Column(name, kind, of(name), "of the hosting") for name, kind in HOSTING)
 
 
-TRIALS = Table[TrialLine](
+TRIALS = SqlTable[TrialLine](
     "trials",
     lambda trial: (trial,),
     (
@@ -164,7 +164,7 @@ TRIALS = Table[TrialLine](
     ),
 )
 
-ATTEMPTS = Table[AttemptLine](
+ATTEMPTS = SqlTable[AttemptLine](
     "attempts",
     lambda trial: (AttemptLine(trial.row, attempt) for attempt in trial.reading.metrics.attempts),
     (
@@ -195,7 +195,7 @@ ATTEMPTS = Table[AttemptLine](
     ),
 )
 
-SCORES = Table[ScoreLine](
+SCORES = SqlTable[ScoreLine](
     "scores",
     _scores,
     (
@@ -214,7 +214,7 @@ SCORES = Table[ScoreLine](
     ),
 )
 
-REQUESTS = Table[RequestLine](
+REQUESTS = SqlTable[RequestLine](
     "requests",
     lambda trial: (RequestLine(trial.row, attempt, request) for attempt, request in trial.requests()),
     (
@@ -313,7 +313,7 @@ Means are over tasks, of completed trials."""
 RUNS = (*RUN_KEYS, *RUN_FIGURES)
 """The columns of the view ``runs``, one line a run."""
 
-TABLES: tuple[Table[Any], ...] = (TRIALS, ATTEMPTS, SCORES, REQUESTS)
+TABLES: tuple[SqlTable[Any], ...] = (TRIALS, ATTEMPTS, SCORES, REQUESTS)
 
 
 def views() -> dict[str, tuple[str, ...]]:

@@ -44,14 +44,14 @@ class QueryError(KnownError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """What a query gave."""
 
     columns: tuple[str, ...]
     rows: list[tuple[object, ...]]
 
 
-def query(tree: Path, sql: str, tell: Tell, judge: str | None = None) -> Answer:
+def query(tree: Path, sql: str, tell: Tell, judge: str | None = None) -> QueryResult:
     """Ask a results tree.
 
     Args:
@@ -72,7 +72,7 @@ def query(tree: Path, sql: str, tell: Tell, judge: str | None = None) -> Answer:
             if not connection.extract_statements(sql):
                 raise QueryError("--sql: there is nothing to run")
             result = connection.execute(sql)
-            return Answer(_apart([column[0] for column in result.description]), result.fetchall())
+            return QueryResult(_apart([column[0] for column in result.description]), result.fetchall())
         except duckdb.Error as error:
             raise QueryError(f"--sql: {_first_line(error)}\n{_offer(sql)}") from None
 

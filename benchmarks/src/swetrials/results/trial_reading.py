@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from swetrials.records.cost import Basis, CostStatus
 from swetrials.records.evaluation import UNNAMED, judge_label
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.record import PathPart
 from swetrials.records.usage import Completeness, Usage
@@ -119,16 +119,16 @@ class FindingPart(RecordPart):
     code: str
 
 
-class HostingPart(Hosting):
+class HostingPart(HostingRecord):
     """Of ``hosting``."""
 
     model_config = ConfigDict(extra="ignore")
 
     @property
-    def told(self) -> Hosting | None:
+    def told(self) -> HostingRecord | None:
         """The same as a record of its own; ``None``: nothing of it is told."""
-        known = self.model_dump(include=set(Hosting.model_fields), exclude_none=True)
-        return Hosting(**known) if known else None
+        known = self.model_dump(include=set(HostingRecord.model_fields), exclude_none=True)
+        return HostingRecord(**known) if known else None
 
 
 class CommitPart(RecordPart):

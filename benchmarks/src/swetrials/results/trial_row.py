@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from swetrials.records.leaderboard import HostingBasis
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import Completeness
 
 
@@ -90,7 +90,7 @@ class TrialRow:
     tests_sha256: str | None = None
     """Of all that the tests' verdict was made with, likewise."""
 
-    hosted: Hosting | None = None
+    hosted: HostingRecord | None = None
     """How the model was hosted, as far as anybody told."""
 
     @property

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from swetrials.records.dataset import Complexity
 from swetrials.results.trial_row import TrialRow
-from swetrials.router.evaluation.arms import Arm, Outcome
+from swetrials.router.evaluation.arms import Arm, ArmOutcome
 from swetrials.router.evaluation.measured import Measurement, Measurements
 from swetrials.router.inputs.reading import Need
 from swetrials.router.models import models_of
@@ -17,7 +17,7 @@ Needs = Mapping[str, Need]
 
 
 @dataclass(frozen=True)
-class Ground:
+class RoutingGround:
     """What stays the same whatever the floors are: trials, rule, and what the router is compared with."""
 
     rows: Sequence[TrialRow]
@@ -46,9 +46,11 @@ class Ground:
         """The models that may be picked."""
         return self.rule.usable(self.entries)
 
-    def outcome(self, task: str, floor: float, model: str) -> Outcome:
+    def outcome(self, task: str, floor: float, model: str) -> ArmOutcome:
         """Look up what a model did on a task, beside the baseline."""
-        return Outcome(task, floor, model, self.measurements.of(model, task), self.measurements.of(self.baseline, task))
+        return ArmOutcome(
+            task, floor, model, self.measurements.of(model, task), self.measurements.of(self.baseline, task)
+        )
 
     def one_model(self, needs: Needs, model: str) -> Arm:
         """Return the arm of one model on everything."""
@@ -62,7 +64,7 @@ class Routed:
     task: str
     need: Need
     advice: Advice
-    outcome: Outcome
+    outcome: ArmOutcome
 
     @property
     def used(self) -> Measurement:
@@ -75,7 +77,7 @@ def entries_of(rows: Sequence[TrialRow]) -> Sequence[Entry]:
     return [model.model_dump(mode="json") for model in models_of(rows)]
 
 
-def route_all(ground: Ground, needs: Needs, *, holdout: bool) -> list[Routed]:
+def route_all(ground: RoutingGround, needs: Needs, *, holdout: bool) -> list[Routed]:
     """Route tasks. Where the router names no model, the baseline is kept.
 
     Args:

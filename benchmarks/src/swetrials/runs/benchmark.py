@@ -17,7 +17,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.runs.forecast import budget_check, forecast
 from swetrials.runs.lockfile import locked
 from swetrials.runs.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.results import TRASH, TrialFolder
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
@@ -80,7 +80,7 @@ class RunResult:
 
 
 async def run_plan(
-    bench: Workbench,
+    bench: PreparedRun,
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
@@ -130,7 +130,7 @@ async def run_plan(
 
 
 async def preflight(
-    bench: Workbench,
+    bench: PreparedRun,
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,

@@ -37,7 +37,7 @@ async def examine(config: RunnerConfig) -> Sequence[Check]:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Combination:
     """Whether an agent can use a provider, over which dialects, and why not."""
 
     agent: str
@@ -51,12 +51,12 @@ class Cell:
         return bool(self.dialects)
 
 
-def matrix() -> list[Cell]:
+def matrix() -> list[Combination]:
     """Return every agent x provider combination, computed from the dialects that each side speaks."""
     cells = []
     for agent in AGENTS.values():
         for provider in PROVIDERS.values():
             common = tuple(sorted(agent.dialects & provider.dialects))
             reason = "" if common else no_common_dialect(agent, provider.dialects)
-            cells.append(Cell(agent.name, provider.name, common, reason))
+            cells.append(Combination(agent.name, provider.name, common, reason))
     return cells

@@ -4,14 +4,14 @@ import shlex
 from pathlib import Path
 
 from swetrials.agents.install import find
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
 from swetrials.trials.launching import command_for, job_for
 from swetrials.trials.plan import Trial, prompt_for
 from swetrials.workspace.space import Space
 
 
-def describe(bench: Workbench) -> str:
+def describe(bench: PreparedRun) -> str:
     """Return, per trial, the command line, the environment with secrets masked, and the files written for it.
 
     What is only known at run time (the attempt's id, a port) stands in capitals.
@@ -21,7 +21,7 @@ def describe(bench: Workbench) -> str:
     return "\n\n".join([head, *(_trial(bench, trial) for trial in bench.plan.trials)])
 
 
-def _trial(bench: Workbench, trial: Trial) -> str:
+def _trial(bench: PreparedRun, trial: Trial) -> str:
     space = Space.at(bench.work_root, f"{trial.label}-1-ID")
     prompt = prompt_for(trial.task, space.checkout, space.artifacts)
     job = job_for(bench.plan.skill, bench.config, space, prompt, bench.provider.preview(bench.config))

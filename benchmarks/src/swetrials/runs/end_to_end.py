@@ -7,13 +7,13 @@ from pathlib import Path
 
 from swetrials.errors import UsageError
 from swetrials.hosting.base import Check
-from swetrials.judging import JUDGES, Bench, Judge
+from swetrials.judging import JUDGES, Judge, JudgeContext
 from swetrials.judging.late import Datasets, Judged, JudgingError, judge_trials, outstanding
 from swetrials.records.metrics import Metrics
 from swetrials.records.words import counted
 from swetrials.runs.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan
 from swetrials.runs.judge_choice import JudgeChoice, open_judges
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.files import RecordError
 from swetrials.store.project import Project, find_project
@@ -25,7 +25,7 @@ from swetrials.workspace.space import private_root
 
 
 async def run_and_judge(
-    bench: Workbench,
+    bench: PreparedRun,
     options: RunOptions,
     judges: Sequence[str],
     choice: JudgeChoice,
@@ -133,7 +133,7 @@ async def judge_folders(
     return words
 
 
-async def _able(judge: Judge, bench: Bench, show: Callable[[Check], None]) -> bool:
+async def _able(judge: Judge, bench: JudgeContext, show: Callable[[Check], None]) -> bool:
     check = await judge.prove(bench)
     show(check)
     if check.status == "failed":
@@ -141,11 +141,11 @@ async def _able(judge: Judge, bench: Bench, show: Callable[[Check], None]) -> bo
     return check.status != "skipped"
 
 
-def _judging_bench(request: JudgingRequest, project: Project) -> Bench:
+def _judging_bench(request: JudgingRequest, project: Project) -> JudgeContext:
     root = private_root(request.clone_root)
     box = sandbox_for("auto", project, project.dataset, request.folder, root)
     redactor = Redactor.from_environment(os.environ)
-    return Bench(Repositories.below(root), root, redactor, box.bwrap, box.hidden, box.readable)
+    return JudgeContext(Repositories.below(root), root, redactor, box.bwrap, box.hidden, box.readable)
 
 
 def _by_kind(folders: Sequence[TrialFolder]) -> list[tuple[bool, list[TrialFolder]]]:

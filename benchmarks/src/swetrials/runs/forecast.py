@@ -9,7 +9,7 @@ from swetrials.records.cost import Cost
 from swetrials.records.metrics import Metrics
 from swetrials.records.slug import model_slug
 from swetrials.records.words import counted
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.results import state_of, trial_folders
 from swetrials.trials.budget import Budget
 from swetrials.trials.costing import unpriced, unpriced_buckets
@@ -38,7 +38,7 @@ class Forecast:
         return Budget(limit_usd, self.spent_usd, self.per_trial_usd or 0.0)
 
 
-def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, resume: bool) -> Forecast:
+def forecast(bench: PreparedRun, standings: Sequence[Standing], to_run: int, *, resume: bool) -> Forecast:
     """Look for earlier trials in the results tree and take their mean cost.
 
     It is a mean over valid trials, whatever their task, since these are what is paid for: no figure of the model's
@@ -64,7 +64,7 @@ def forecast(bench: Workbench, standings: Sequence[Standing], to_run: int, *, re
     return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
 
 
-def budget_check(bench: Workbench, found: Forecast) -> Check:
+def budget_check(bench: PreparedRun, found: Forecast) -> Check:
     """Say what the run will probably cost, and hold that against its limit."""
     limit = bench.config.max_budget_usd
     without = unpriced(bench.config, bench.provider, bench.prices)

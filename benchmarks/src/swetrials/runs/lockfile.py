@@ -8,16 +8,16 @@ from importlib.metadata import version
 from pathlib import Path
 
 from swetrials import __version__
-from swetrials.records.lock import JudgePin, PricePin, RunLock, Session, TaskPin
+from swetrials.records.lock import JudgePin, PricePin, RunLock, RunSession, TaskPin
 from swetrials.records.metrics import Metrics
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.files import RecordError, read_record, sha256_of, to_json, write_atomically
 from swetrials.store.results import LOCK, state_of
 from swetrials.trials.plan import Trial, prompt_sha256
 
 
 @contextmanager
-def locked(bench: Workbench, judge: JudgePin | None) -> Iterator[None]:
+def locked(bench: PreparedRun, judge: JudgePin | None) -> Iterator[None]:
     """Pin what a run runs with, in each of its folders, and complete that when the block is left, however it is.
 
     Sessions of before stay. A file that cannot be read any more is written anew.
@@ -37,21 +37,21 @@ def locked(bench: Workbench, judge: JudgePin | None) -> Iterator[None]:
             _write(bench, scope, (*earlier[scope], _completed(bench, scope, session)))
 
 
-def _sessions(path: Path) -> tuple[Session, ...]:
+def _sessions(path: Path) -> tuple[RunSession, ...]:
     try:
         return read_record(path, RunLock).sessions
     except RecordError:
         return ()
 
 
-def _write(bench: Workbench, scope: Path, sessions: tuple[Session, ...]) -> None:
+def _write(bench: PreparedRun, scope: Path, sessions: tuple[RunSession, ...]) -> None:
     lock = RunLock(scope=scope.name, sessions=sessions)
     write_atomically(scope / LOCK, bench.redactor.bytes(to_json(lock)))
 
 
-def _session(bench: Workbench, scope: Path, judge: JudgePin | None, started_at: str) -> Session:
+def _session(bench: PreparedRun, scope: Path, judge: JudgePin | None, started_at: str) -> RunSession:
     config, plan = bench.config, bench.plan
-    return Session(
+    return RunSession(
         started_at=started_at,
         harness_version=__version__,
         agent=bench.agent.folder,
@@ -72,7 +72,7 @@ def _session(bench: Workbench, scope: Path, judge: JudgePin | None, started_at: 
     )
 
 
-def _completed(bench: Workbench, scope: Path, session: Session) -> Session:
+def _completed(bench: PreparedRun, scope: Path, session: RunSession) -> RunSession:
     """Add what is known only afterwards: which models answered, which commits were checked out, when it ended."""
     records = [record for trial in _trials(bench, scope) if isinstance(record := state_of(trial.folder), Metrics)]
     commits = {record.task: record.provenance.commit for record in records if record.provenance.commit}
@@ -85,11 +85,11 @@ def _served(records: Sequence[Metrics]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(model for block in blocks for model in block.models_served))
 
 
-def _trials(bench: Workbench, scope: Path) -> list[Trial]:
+def _trials(bench: PreparedRun, scope: Path) -> list[Trial]:
     return [trial for trial in bench.plan.trials if trial.folder.path.parent == scope]
 
 
-def _task(bench: Workbench, trial: Trial) -> TaskPin:
+def _task(bench: PreparedRun, trial: Trial) -> TaskPin:
     return TaskPin(
         repo=trial.task.repo,
         ref=trial.task.ref,
@@ -98,7 +98,7 @@ def _task(bench: Workbench, trial: Trial) -> TaskPin:
     )
 
 
-def _prices(bench: Workbench) -> PricePin:
+def _prices(bench: PreparedRun) -> PricePin:
     release = bench.prices.file.genai_prices
     installed = version("genai-prices")
     return PricePin(

@@ -19,14 +19,14 @@ from swetrials.records.requests import RequestsBlock
 from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
-from swetrials.runs.prepared_run import Workbench
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.project import Project
 from swetrials.trials.launching import command_for, job_for, open_way, write_files
 from swetrials.trials.resume_state import Standing
-from swetrials.trials.run_context import Crew, Sandbox
+from swetrials.trials.run_context import RunContext, Sandbox
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
-from swetrials.workspace.processes import Ended, LaunchError, Limits, run_group
+from swetrials.workspace.processes import Ended, LaunchError, ProcessLimits, run_group
 from swetrials.workspace.space import BYTES_NEEDED, Space, attempt_space_aside, free_bytes
 
 _PROBE_SECONDS = 90.0
@@ -47,7 +47,7 @@ def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: 
     yield _space(work_root)
 
 
-async def plan_checks(bench: Workbench) -> AsyncIterator[Check]:
+async def plan_checks(bench: PreparedRun) -> AsyncIterator[Check]:
     """Look at the settings, the dataset and the repositories of a planned run."""
     yield await run_sync(_settings, bench)
     yield Check("dataset", "ok", f"{bench.plan.dataset.path}: {counted(len(bench.plan.trials), 'trial')}")
@@ -86,7 +86,7 @@ def _space(place: Path) -> Check:
     return Check("disk", "ok", detail)
 
 
-def _settings(bench: Workbench) -> Check:
+def _settings(bench: PreparedRun) -> Check:
     if bench.config.settings_file is None:
         return Check("settings", "ok", "the agent's own defaults, with the route pinned")
     try:
@@ -96,14 +96,14 @@ def _settings(bench: Workbench) -> Check:
     return Check("settings", "ok", bench.config.settings_file)
 
 
-def _by_repository(bench: Workbench, tasks: Sequence[Task]) -> dict[str, list[Task]]:
+def _by_repository(bench: PreparedRun, tasks: Sequence[Task]) -> dict[str, list[Task]]:
     groups: dict[str, list[Task]] = {}
     for task in tasks:
         groups.setdefault(bench.plan.dataset.repo_address(task), []).append(task)
     return groups
 
 
-def _repository(bench: Workbench, repo: str, tasks: Sequence[Task]) -> Check:
+def _repository(bench: PreparedRun, repo: str, tasks: Sequence[Task]) -> Check:
     try:
         commits = {bench.repositories.resolve(repo, task.ref)[:12] for task in tasks}
     except GitError as error:
@@ -167,7 +167,7 @@ def no_common_dialect(agent: Agent, offered: frozenset[Dialect]) -> str:
     return f"{agent.name} speaks {speaks}; the endpoint understands {hears}"
 
 
-async def probe(bench: Workbench, crew: Crew) -> Check:
+async def probe(bench: PreparedRun, crew: RunContext) -> Check:
     """Make one tiny call through the very agent and route, in an empty folder."""
     # Two runs that begin in one second must not share a mark: the one that ends first would kill the other's agent.
     attempt_id = f"probe-{secrets.token_hex(6)}"
@@ -225,7 +225,9 @@ def _answered(tally: Tally, seen: RequestsBlock | None) -> bool:
     return kind is OutcomeKind.COMPLETED or bool(tally.usage.usage.output)
 
 
-async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, tally: Tally, stderr: Path) -> Ended:
+async def _ask_once(
+    bench: PreparedRun, crew: RunContext, space: Space, route: Route, tally: Tally, stderr: Path
+) -> Ended:
     config = bench.config.model_copy(update={"request_retries": 1, "max_turns": 1})
     job = replace(job_for(crew.skill, config, space, _PROBE_PROMPT, route), skill=None)
     launch = bench.agent.launch(crew.installed.binary, job)
@@ -236,7 +238,7 @@ async def _ask_once(bench: Workbench, crew: Crew, space: Space, route: Route, ta
         tally.add(reader.feed(data))
         return tally.end is not None
 
-    limits = Limits(_PROBE_SECONDS, grace_seconds=2)
+    limits = ProcessLimits(_PROBE_SECONDS, grace_seconds=2)
     command = command_for(crew.sandbox, crew.installed.folder, space, launch, [space.root])
     ended = await run_group(
         command, limits, mark=space.root.name, on_output=on_output, stderr=stderr, stdin=launch.stdin

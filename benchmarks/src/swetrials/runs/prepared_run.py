@@ -12,7 +12,7 @@ from swetrials.agents.install import find
 from swetrials.errors import UsageError
 from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import Hosting, Provider
-from swetrials.judging.base import Bench
+from swetrials.judging.base import JudgeContext
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.repricing import default_book
 from swetrials.records.config import RunnerConfig
@@ -25,7 +25,7 @@ from swetrials.trials.executors import EXECUTORS
 from swetrials.trials.executors.base import Executor
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.resume_state import Commits, Standing, standings
-from swetrials.trials.run_context import Crew, Sandbox
+from swetrials.trials.run_context import RunContext, Sandbox
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.git import GitError
 from swetrials.workspace.repositories import Repositories
@@ -33,7 +33,7 @@ from swetrials.workspace.space import private_root, sweep
 
 
 @dataclass(frozen=True)
-class Workbench:
+class PreparedRun:
     """A planned run with its tools laid out."""
 
     project: Project
@@ -77,12 +77,12 @@ class Workbench:
         return standings(self.plan, self.agent_version, self.commits())
 
     @property
-    def judging(self) -> Bench:
+    def judging(self) -> JudgeContext:
         """Where the run's judges work: in the same folder, behind the same sandbox."""
         box = self.sandbox
-        return Bench(self.repositories, self.work_root, self.redactor, box.bwrap, box.hidden, box.readable)
+        return JudgeContext(self.repositories, self.work_root, self.redactor, box.bwrap, box.hidden, box.readable)
 
-    def crew(self, hosting: Hosting, *, keep_checkouts: bool = False, budget: Budget | None = None) -> Crew:
+    def crew(self, hosting: Hosting, *, keep_checkouts: bool = False, budget: Budget | None = None) -> RunContext:
         """Return what the run's attempts share.
 
         Args:
@@ -98,7 +98,7 @@ class Workbench:
             raise UsageError(
                 f"{self.agent.name} is not installed; install it with: swetrials agents install {self.agent.name}"
             )
-        return Crew(
+        return RunContext(
             config=self.config,
             agent=self.agent,
             installed=installed,
@@ -116,7 +116,7 @@ class Workbench:
         )
 
 
-def lay_out(config: RunnerConfig) -> Workbench:
+def lay_out(config: RunnerConfig) -> PreparedRun:
     """Plan a run and clear up what a killed run may have left in the working folder.
 
     Raises:
@@ -134,7 +134,7 @@ def lay_out(config: RunnerConfig) -> Workbench:
     plan = plan_run(config, load_dataset(Path(config.dataset)), agent, project.skills)
     work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
     keys = [key.get_secret_value() for key in (config.api_key, config.judge_api_key) if key]
-    return Workbench(
+    return PreparedRun(
         project=project,
         plan=plan,
         provider=provider,

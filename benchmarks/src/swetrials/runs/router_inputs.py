@@ -14,18 +14,18 @@ from swetrials.agents.events import Tally
 from swetrials.errors import UsageError
 from swetrials.hosting.base import Check, Hosting
 from swetrials.records.config import RunnerConfig
-from swetrials.records.judged_inputs import JudgedInputs, Judgment
+from swetrials.records.judged_inputs import InputJudgment, JudgedInputs
 from swetrials.router.inputs.judgment import judge_task
 from swetrials.router.inputs.question import SKILL, first_step, question_sha256
 from swetrials.router.inputs.totals import with_judgments
 from swetrials.runs.benchmark import RunOptions, Viewer, preflight
 from swetrials.runs.defaults import with_benchmark
 from swetrials.runs.forecast import Forecast, budget_check
-from swetrials.runs.prepared_run import Workbench, lay_out
+from swetrials.runs.prepared_run import PreparedRun, lay_out
 from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.project import find_project
 from swetrials.trials.plan import Trial
-from swetrials.trials.run_context import Crew
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.schedule import in_turn
 from swetrials.trials.trial import Progress
 
@@ -44,7 +44,7 @@ _SAME = ("dataset", "agent", "model", "provider", "aws_region", "skill_sha256")
 """What judgments must share to be put together."""
 
 
-def lay_out_judging(config: RunnerConfig) -> Workbench:
+def lay_out_judging(config: RunnerConfig) -> PreparedRun:
     """Plan the judgments of a configuration's tasks: its trials stand for judgments.
 
     Raises:
@@ -57,7 +57,7 @@ def lay_out_judging(config: RunnerConfig) -> Workbench:
     return replace(bench, plan=replace(bench.plan, skill=first_step(bench.plan.skill)))
 
 
-def default_file(bench: Workbench) -> Path:
+def default_file(bench: PreparedRun) -> Path:
     """Return where judgments are kept unless told: with a clone's published figures, or with the results."""
     rehearsal = bench.provider.scripted
     of_a_clone = bench.project.brought_along is None
@@ -66,7 +66,7 @@ def default_file(bench: Workbench) -> Path:
 
 
 async def judge_inputs(
-    bench: Workbench, path: Path, hosting: Hosting, options: RunOptions, viewer: Viewer
+    bench: PreparedRun, path: Path, hosting: Hosting, options: RunOptions, viewer: Viewer
 ) -> JudgedInputs:
     """Check everything, then make the judgments that a file does not hold yet, and return what it then holds.
 
@@ -102,7 +102,7 @@ async def judge_inputs(
 class _Judging:
     """The judgments of one file: those that it holds already, and those that are made now."""
 
-    def __init__(self, bench: Workbench, path: Path) -> None:
+    def __init__(self, bench: PreparedRun, path: Path) -> None:
         self._bench = bench
         self._path = path
         self._record = self._begun()
@@ -168,7 +168,7 @@ class _Judging:
         spent = self._record.cost.amount_usd or 0.0
         return Forecast(len(self.missing), len(costs), mean(costs) if costs else None, spent)
 
-    async def judge_all(self, crew: Crew, viewer: Viewer) -> None:
+    async def judge_all(self, crew: RunContext, viewer: Viewer) -> None:
         """Make the judgments that are missing, at most ``concurrency`` at a time, as long as the budget lasts."""
 
         async def one(trial: Trial) -> None:
@@ -177,11 +177,11 @@ class _Judging:
 
         await in_turn(crew, self.missing, one)
 
-    async def _judge(self, crew: Crew, trial: Trial, viewer: Viewer) -> None:
+    async def _judge(self, crew: RunContext, trial: Trial, viewer: Viewer) -> None:
         def watch(tally: Tally, cost_usd: float | None) -> None:
             viewer.progress(Progress(trial, "judging", tally.turns, tally.usage.usage.total, cost_usd))
 
-        def keep(judgment: Judgment) -> None:
+        def keep(judgment: InputJudgment) -> None:
             self._write(self._with(judgment))
             viewer.progress(
                 Progress(
@@ -197,7 +197,7 @@ class _Judging:
         viewer.progress(Progress(trial, "checkout"))
         await judge_task(crew, self._bench.plan.dataset, trial, watch, keep)
 
-    def _with(self, judgment: Judgment) -> JudgedInputs:
+    def _with(self, judgment: InputJudgment) -> JudgedInputs:
         order = [task.id for task in self._bench.plan.dataset.dataset.tasks]
         under_way = self._record.model_copy(update={"ended_at": None})
         return with_judgments(under_way, [*self._record.judgments, judgment], order)
@@ -207,7 +207,7 @@ class _Judging:
         write_record(self._path, record)
 
 
-def _told(judgment: Judgment) -> str:
+def _told(judgment: InputJudgment) -> str:
     inputs = judgment.inputs
     judged = f"floor {inputs.floor}, {inputs.tier}" if inputs else f"failed ({judgment.failure})"
     return f"{judged} · agent"

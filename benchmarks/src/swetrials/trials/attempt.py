@@ -12,7 +12,7 @@ from swetrials.store.files import write_atomically, write_record_once
 from swetrials.trials.driving import Going, Watch, drive
 from swetrials.trials.gathering import gather
 from swetrials.trials.plan import prompt_for
-from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.workspace.instructions import SetAside, set_aside
 from swetrials.workspace.patch import apply_patch
 from swetrials.workspace.processes import Ended
@@ -37,7 +37,7 @@ def new_attempt_id(order: Order) -> str:
     return f"{order.trial.label[:40]}-{order.number}-{secrets.token_hex(4)}"
 
 
-async def run_attempt(crew: Crew, order: Order, attempt_id: str, ledger: list[Attempt], watch: Watch) -> Attempt:
+async def run_attempt(crew: RunContext, order: Order, attempt_id: str, ledger: list[Attempt], watch: Watch) -> Attempt:
     """Run an agent once on this machine, gather what it leaves, and add it to the trial's ledger.
 
     The attempt's stream, its requests and its standard error go to the trial's folder as they come, its record
@@ -76,7 +76,7 @@ async def run_attempt(crew: Crew, order: Order, attempt_id: str, ledger: list[At
         return await _enter(going, order, ended, ledger)
 
 
-def _furnish(crew: Crew, order: Order, space: Space) -> tuple[SetAside, ...]:
+def _furnish(crew: RunContext, order: Order, space: Space) -> tuple[SetAside, ...]:
     """Make the attempt's checkout, and return what of it the agent is not to see."""
     crew.repositories.check_out(order.repo, order.commit, space.checkout)
     for name, data in order.earlier.items():

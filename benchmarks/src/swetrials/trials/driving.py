@@ -16,12 +16,12 @@ from swetrials.trials.costing import attempt_cost
 from swetrials.trials.gathering import STDERR, STREAM, Remains
 from swetrials.trials.launching import Way, command_for, job_for, open_way, write_files
 from swetrials.trials.plan import Trial
-from swetrials.trials.run_context import Crew
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.seen import Seen
 from swetrials.trials.usage_reconciliation import usage_block
 from swetrials.wire.route import Route
 from swetrials.workspace.instructions import SetAside
-from swetrials.workspace.processes import Cause, Ended, Limits, run_group
+from swetrials.workspace.processes import Cause, Ended, ProcessLimits, run_group
 from swetrials.workspace.space import Space
 
 _GRACE_SECONDS = 5.0
@@ -46,7 +46,7 @@ class Going:
         writable: what of its space a sandbox lets it change.
     """
 
-    crew: Crew
+    crew: RunContext
     trial: Trial
     folder: Path
     space: Space
@@ -126,7 +126,9 @@ async def _drive(going: Going, watch: Watch) -> Ended:
         launch = crew.agent.launch(crew.installed.binary, job)
         write_files(launch)
         reader = crew.agent.reader()
-        limits = Limits(crew.config.timeout_seconds, crew.config.idle_timeout_seconds, grace_seconds=_GRACE_SECONDS)
+        limits = ProcessLimits(
+            crew.config.timeout_seconds, crew.config.idle_timeout_seconds, grace_seconds=_GRACE_SECONDS
+        )
         with StreamLog(going.folder / STREAM, crew.redactor) as log:
 
             def on_output(data: bytes) -> bool:

@@ -16,7 +16,7 @@ from swetrials.store.files import write_atomically
 from swetrials.trials.costing import attempt_cost, cost_doubts
 from swetrials.trials.outcome_classification import decide
 from swetrials.trials.plausibility import call_doubts, stream_doubts, usage_doubts
-from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.seen import Seen
 from swetrials.trials.trajectory_building import TRAJECTORY, doubtful_doings, keep, told
 from swetrials.trials.usage_reconciliation import counter_disagreements, other_models, unconfirmed, usage_block
@@ -99,7 +99,7 @@ def turns_of(requests: RequestsBlock | None, tally: Tally) -> int | None:
     return max(requests.turns - tally.turns_of_subagents, 0)
 
 
-def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes]]:
+def gather(crew: RunContext, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes]]:
     """Return an attempt's record, and its artifacts with secrets masked."""
     findings: list[Finding] = []
     tally, ended, end = remains.tally, remains.ended, remains.tally.end
@@ -147,7 +147,7 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
     return record, artifacts
 
 
-def cost_of(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
+def cost_of(crew: RunContext, remains: Remains, usage: UsageBlock) -> Cost:
     """Return what an agent that is over has cost."""
     end = remains.tally.end
     return attempt_cost(
@@ -161,7 +161,7 @@ def cost_of(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
     )
 
 
-def _patch(crew: Crew, order: Order, remains: Remains, findings: list[Finding]) -> bytes:
+def _patch(crew: RunContext, order: Order, remains: Remains, findings: list[Finding]) -> bytes:
     checkout = remains.space.checkout
     if remains.aside:
         message = f"out of the agent's sight: {', '.join(str(file.path) for file in remains.aside)}"
@@ -174,7 +174,7 @@ def _patch(crew: Crew, order: Order, remains: Remains, findings: list[Finding]) 
         return b""
 
 
-def keep_stderr(crew: Crew, space: Space, folder: Path) -> str:
+def keep_stderr(crew: RunContext, space: Space, folder: Path) -> str:
     """Keep what an agent wrote to standard error in a folder, secrets masked, and return the end of it."""
     said = b""
     if (file := open_left(space.root, STDERR)) is not None:
@@ -186,7 +186,7 @@ def keep_stderr(crew: Crew, space: Space, folder: Path) -> str:
     return said[-_STDERR_TAIL_BYTES:].decode(errors="replace").strip()
 
 
-def _artifacts(crew: Crew, space: Space, findings: list[Finding]) -> dict[str, bytes]:
+def _artifacts(crew: RunContext, space: Space, findings: list[Finding]) -> dict[str, bytes]:
     artifacts: dict[str, bytes] = {}
     for name in EXPECTED_ARTIFACTS:
         if name == PATCH or (file := open_left(space.artifacts, name)) is None:
@@ -216,7 +216,7 @@ def _doubts(tally: Tally, ended: Ended) -> list[Finding]:
     return findings
 
 
-def _doubts_of_the_route(crew: Crew, remains: Remains) -> list[Finding]:
+def _doubts_of_the_route(crew: RunContext, remains: Remains) -> list[Finding]:
     findings = []
     if remains.unmetered:
         message = f"the meter stepped aside: {remains.unmetered}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from swetrials.agents.base import Job, Launch, Skill
 from swetrials.records.config import RunnerConfig
 from swetrials.records.requests import RequestRecord
-from swetrials.trials.run_context import Crew, Sandbox
+from swetrials.trials.run_context import RunContext, Sandbox
 from swetrials.wire.meter import CannotSign, Meter, metered
 from swetrials.wire.route import Route
 from swetrials.workspace.environment import allowed_environment
@@ -79,7 +79,7 @@ class Way:
 
 @asynccontextmanager
 async def open_way(
-    crew: Crew, route: Route, log: Path, observe: Callable[[RequestRecord], None] | None = None
+    crew: RunContext, route: Route, log: Path, observe: Callable[[RequestRecord], None] | None = None
 ) -> AsyncIterator[Way]:
     """Put the meter on a route, unless the configuration says otherwise or it cannot sign for the route.
 

@@ -28,17 +28,17 @@ from swetrials.trials.attempt import LOST, Attempt
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Trial, prompt_sha256
-from swetrials.trials.run_context import Crew
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.usage_reconciliation import disagreements, joined
 
 _DIGITS = 3  # of seconds
 
 
 @dataclass
-class Ledger:
+class TrialLedger:
     """A trial under way: its identity, what earlier sessions have left of it, and the attempts made so far."""
 
-    crew: Crew
+    crew: RunContext
     dataset: LoadedDataset
     trial: Trial
     planned_at: datetime
@@ -54,7 +54,7 @@ class Ledger:
         return (*self.earlier.attempts, *(attempt.record for attempt in self.attempts))
 
 
-def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
+def record_of(ledger: TrialLedger, ended: datetime | None) -> Metrics:
     """Build the record of a trial as it stands: before its end, after it, or cut short.
 
     Its sums are over all attempts that it ever had. How it ended is what the last attempt of this session says.
@@ -154,7 +154,7 @@ def _stopped(ended: datetime | None) -> Outcome:
     return Outcome.of(OutcomeKind.INTERRUPTED, detail)
 
 
-def _identity(ledger: Ledger) -> TrialIdentity:
+def _identity(ledger: TrialLedger) -> TrialIdentity:
     trial, dataset = ledger.trial, ledger.dataset
     stamp = ledger.started_at.strftime("%Y%m%dT%H%M%S.%fZ")
     return TrialIdentity(
@@ -169,14 +169,14 @@ def _identity(ledger: Ledger) -> TrialIdentity:
     )
 
 
-def _given(ledger: Ledger) -> str | None:
+def _given(ledger: TrialLedger) -> str | None:
     crew = ledger.crew
     if ledger.commit is None:
         return None
     return given_sha256(ledger.trial.task, ledger.commit, sha256_of(crew.skill.text), crew.limits)
 
 
-def _provenance(ledger: Ledger) -> Provenance:
+def _provenance(ledger: TrialLedger) -> Provenance:
     crew = ledger.crew
     return Provenance(
         harness_version=__version__,

@@ -13,7 +13,7 @@ from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import Provider
 from swetrials.pricing.book import PriceBook
 from swetrials.records.config import RunnerConfig
-from swetrials.records.lock import RunLock, Session
+from swetrials.records.lock import RunLock, RunSession
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.files import RecordError, read_record, write_record, write_record_once
@@ -135,7 +135,7 @@ def _recover_unreadable(scope: Path, prices: PriceBook) -> None:
                 _keep(folder, rebuilt(folder, number, began_at, pricing, agent=session.agent, reason="first"))
 
 
-def _last_session(scope: Path) -> Session | None:
+def _last_session(scope: Path) -> RunSession | None:
     """Return the last session of a folder's lock, where it can be read and its provider is known."""
     try:
         session = read_record(scope / LOCK, RunLock).sessions[-1]

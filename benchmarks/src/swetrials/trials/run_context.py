@@ -52,7 +52,7 @@ def nobody(trial: Trial, events: Sequence[Event]) -> None:
 
 
 @dataclass(frozen=True)
-class Crew:
+class RunContext:
     """What every attempt of a run shares."""
 
     config: RunnerConfig

@@ -17,9 +17,9 @@ from swetrials.store.results import ATTEMPTS, TrialFolder, move_files, move_to_t
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
-from swetrials.trials.record import Ledger, record_of
+from swetrials.trials.record import TrialLedger, record_of
 from swetrials.trials.resume_state import Standing
-from swetrials.trials.run_context import Crew
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.trial import Observer, environment_failure, leave_out, run_trial
 from swetrials.workspace.semaphore import one_of
 from swetrials.workspace.space import remove_tree
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 async def run_trials(
-    crew: Crew,
+    crew: RunContext,
     dataset: LoadedDataset,
     standings: Sequence[Standing],
     results: Path,
@@ -62,7 +62,7 @@ async def run_trials(
             records[index] = leave_out(*about, observe, earlier, spent, keep=standing.stale)
             return
         now = datetime.now(UTC)
-        unbegun = record_of(Ledger(*about, now, earlier, commit=standing.commit), now)
+        unbegun = record_of(TrialLedger(*about, now, earlier, commit=standing.commit), now)
         try:
             aside = _set_aside(standing, unbegun, results)
         except OSError as error:
@@ -77,7 +77,7 @@ async def run_trials(
     return [records[index] for index in sorted(records)]
 
 
-async def in_turn(crew: Crew, items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
+async def in_turn(crew: RunContext, items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
     """Do some work on each item, at most ``concurrency`` at a time, and count the budget meanwhile.
 
     Work begins in the order of the items, never while the provider throttles, and within ``provider_concurrency``
@@ -98,7 +98,7 @@ async def in_turn(crew: Crew, items: Iterable[T], work: Callable[[T], Awaitable[
         counting.cancel_scope.cancel()
 
 
-def _place_at_provider(crew: Crew) -> AbstractAsyncContextManager[None]:
+def _place_at_provider(crew: RunContext) -> AbstractAsyncContextManager[None]:
     limit = crew.config.provider_concurrency
     return one_of(crew.work_root / "places" / crew.config.provider, limit) if limit else nullcontext()
 

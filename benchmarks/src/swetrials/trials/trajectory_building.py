@@ -14,7 +14,7 @@ from swetrials.records.outcome import Outcome
 from swetrials.records.trajectory import Trajectory, TrajectoryAgent
 from swetrials.records.usage import UsageBlock
 from swetrials.store.files import write_record
-from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.workspace.environment import search_path, toolchain_roots
 from swetrials.workspace.space import Space
 
@@ -28,7 +28,7 @@ _PROGRAM_FOLDERS = {"bin", "sbin", "shims"}
 
 
 def told(
-    crew: Crew,
+    crew: RunContext,
     order: Order,
     recorder: TrajectoryRecorder,
     tally: Tally,
@@ -65,7 +65,7 @@ def keep(order: Order, trajectory: Trajectory) -> None:
         write_record(order.folder / TRAJECTORY, trajectory)
 
 
-def doubtful_doings(crew: Crew, order: Order, space: Space, trajectory: Trajectory) -> tuple[Finding, ...]:
+def doubtful_doings(crew: RunContext, order: Order, space: Space, trajectory: Trajectory) -> tuple[Finding, ...]:
     """Return what the agent did that an honest attempt has no need of."""
     task, config = order.trial.task, crew.config
     private = (crew.work_root, Path(config.output_dir), Path(config.dataset).parent)

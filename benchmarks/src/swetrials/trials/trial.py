@@ -20,9 +20,9 @@ from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.plan import Trial
-from swetrials.trials.record import Ledger, record_of
+from swetrials.trials.record import TrialLedger, record_of
 from swetrials.trials.retry_policy import next_order
-from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.trajectory_building import TRAJECTORY
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError
@@ -47,7 +47,7 @@ Observer = Callable[[Progress], None]
 
 
 async def run_trial(
-    crew: Crew,
+    crew: RunContext,
     dataset: LoadedDataset,
     trial: Trial,
     planned_at: datetime,
@@ -61,7 +61,7 @@ async def run_trial(
     the final record replaces it in one step, after every other file of the trial is in place. What earlier sessions
     have left of the trial is in both.
     """
-    ledger = Ledger(crew, dataset, trial, planned_at, datetime.now(UTC), earlier)
+    ledger = TrialLedger(crew, dataset, trial, planned_at, datetime.now(UTC), earlier)
     repo = dataset.repo_address(trial.task)
     try:
         observe(_progress(ledger, "checkout"))
@@ -79,7 +79,7 @@ async def run_trial(
 
 
 def leave_out(
-    crew: Crew,
+    crew: RunContext,
     dataset: LoadedDataset,
     trial: Trial,
     planned_at: datetime,
@@ -102,7 +102,7 @@ def leave_out(
         keep: leave what is on disk of it; without that, the record is written.
     """
     now = datetime.now(UTC)
-    ledger = Ledger(crew, dataset, trial, planned_at, now, earlier, failure=why)
+    ledger = TrialLedger(crew, dataset, trial, planned_at, now, earlier, failure=why)
     if not keep:
         return _finish(ledger, observe)
     metrics = record_of(ledger, now)
@@ -110,7 +110,7 @@ def leave_out(
     return metrics
 
 
-async def _attempts(ledger: Ledger, order: Order, observe: Observer, machines: Machines) -> None:
+async def _attempts(ledger: TrialLedger, order: Order, observe: Observer, machines: Machines) -> None:
     crew, trial = ledger.crew, ledger.trial
 
     def watch(tally: Tally, cost_usd: float | None) -> None:
@@ -133,7 +133,7 @@ async def _attempts(ledger: Ledger, order: Order, observe: Observer, machines: M
 
 
 def _progress(
-    ledger: Ledger, state: str, turns: int = 0, tokens: int | None = None, cost_usd: float | None = None
+    ledger: TrialLedger, state: str, turns: int = 0, tokens: int | None = None, cost_usd: float | None = None
 ) -> Progress:
     """Return how a trial is getting on: what the attempt under way has come to, and all of those before it."""
     before = ledger.records
@@ -158,7 +158,7 @@ def environment_failure(error: Exception) -> Outcome:
     return Outcome.of(OutcomeKind.AGENT_CRASHED, detail, blame=Blame.ENVIRONMENT)
 
 
-def _finish(ledger: Ledger, observe: Observer) -> Metrics:
+def _finish(ledger: TrialLedger, observe: Observer) -> Metrics:
     ended = datetime.now(UTC)
     try:
         metrics = _written(ledger, ended)
@@ -181,7 +181,7 @@ def _finish(ledger: Ledger, observe: Observer) -> Metrics:
     return metrics
 
 
-def _written(ledger: Ledger, ended: datetime) -> Metrics:
+def _written(ledger: TrialLedger, ended: datetime) -> Metrics:
     folder = ledger.trial.folder
     if ledger.attempts:
         last = ledger.attempts[-1]

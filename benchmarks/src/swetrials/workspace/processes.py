@@ -50,7 +50,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProcessLimits:
     """How long a program may take, and how long it is given to end.
 
     Attributes:
@@ -89,7 +89,7 @@ class Ended:
 
 async def run_group(
     command: Command,
-    limits: Limits,
+    limits: ProcessLimits,
     *,
     mark: str,
     on_output: Callable[[bytes], bool],
@@ -120,7 +120,9 @@ async def run_group(
         return await _run(command, limits, mark, on_output, file, stdin)
 
 
-async def run_captured(command: Command, limits: Limits, *, mark: str, tail_bytes: int = 20_000) -> tuple[Ended, bytes]:
+async def run_captured(
+    command: Command, limits: ProcessLimits, *, mark: str, tail_bytes: int = 20_000
+) -> tuple[Ended, bytes]:
     """Run a program as :func:`run_group` does and return the end of its output, standard error included.
 
     Raises:
@@ -174,7 +176,7 @@ def killed_too(kill: Callable[[], None]) -> Iterator[None]:
 
 async def _run(
     command: Command,
-    limits: Limits,
+    limits: ProcessLimits,
     mark: str,
     on_output: Callable[[bytes], bool],
     stderr: IO[bytes] | int,
@@ -222,7 +224,7 @@ class _Watch:
     """One running program: what was seen of it, and how it is stopped."""
 
     def __init__(
-        self, process: anyio.abc.Process, mark: str, limits: Limits, on_output: Callable[[bytes], bool]
+        self, process: anyio.abc.Process, mark: str, limits: ProcessLimits, on_output: Callable[[bytes], bool]
     ) -> None:
         self._process = process
         self._mark = mark

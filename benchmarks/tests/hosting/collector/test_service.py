@@ -18,13 +18,13 @@ from hosting.moving_metrics import GENERATION_STEP, HITS_STEP, PROMPT_STEP, QUER
 from swetrials.hosting import process
 from swetrials.hosting.collector import service as collector
 from swetrials.hosting.collector.gpu_readings import GpuError, read_gpus
-from swetrials.hosting.collector.service import Plan, read_metrics
+from swetrials.hosting.collector.service import CollectionPlan, read_metrics
 from swetrials.hosting.collector.time_series import (
     DATABASE,
     Overview,
     Sample,
     Scrape,
-    Session,
+    ServerSession,
     TimeSeries,
     TimeSeriesError,
     archive,
@@ -53,7 +53,9 @@ def until(what: Callable[[], bool], seconds: float = 30) -> None:
 def collecting(tmp_path: Path, url: str, path: str | None = None) -> Iterator[Path]:
     """Run a collector as a service, twenty looks a second, and stop it at the end."""
     folder = tmp_path / "metrics"
-    plan = Plan(url, folder, interval_seconds=0.05, publish_seconds=0.1, model="qwen3-coder-30b", scope="quickstart")
+    plan = CollectionPlan(
+        url, folder, interval_seconds=0.05, publish_seconds=0.1, model="qwen3-coder-30b", scope="quickstart"
+    )
     environment = {**os.environ, "PATH": path} if path else dict(os.environ)
     collector.start(tmp_path / "run", plan, environment)
     try:
@@ -173,7 +175,7 @@ def test_a_stopped_collector_leaves_no_process_no_lock_and_nothing_half_done(tmp
 
 def test_a_second_collector_is_refused(tmp_path: Path) -> None:
     with MovingMetrics() as server, collecting(tmp_path, server.url), pytest.raises(ServiceError, match="running"):
-        collector.start(tmp_path / "run", Plan(server.url, tmp_path / "other"))
+        collector.start(tmp_path / "run", CollectionPlan(server.url, tmp_path / "other"))
 
 
 def test_after_a_kill_the_next_session_goes_on(tmp_path: Path) -> None:
@@ -272,7 +274,7 @@ def values(folder: Path) -> list[Row]:
 
 
 def test_rows_are_the_same_sealed_or_not(tmp_path: Path) -> None:
-    with TimeSeries(tmp_path, Session("u", 1), seal_at_rows=50) as series:
+    with TimeSeries(tmp_path, ServerSession("u", 1), seal_at_rows=50) as series:
         for number in range(23):
             series.add(scrape(number))
             series.publish()
@@ -282,7 +284,7 @@ def test_rows_are_the_same_sealed_or_not(tmp_path: Path) -> None:
 
 
 def test_a_crash_between_sealing_and_publishing_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    series = TimeSeries(tmp_path, Session("u", 1), seal_at_rows=10**6)
+    series = TimeSeries(tmp_path, ServerSession("u", 1), seal_at_rows=10**6)
     for number in range(5):
         series.add(scrape(number))
     series.publish()
@@ -290,7 +292,7 @@ def test_a_crash_between_sealing_and_publishing_loses_and_repeats_nothing(tmp_pa
     series._memory.close()
     assert values(tmp_path) == [(float(n), 10) for n in range(5)]
 
-    with TimeSeries(tmp_path, Session("u", 1)) as again:
+    with TimeSeries(tmp_path, ServerSession("u", 1)) as again:
         again.add(scrape(5))
     assert values(tmp_path) == [(float(n), 10) for n in range(6)]
 
@@ -315,7 +317,7 @@ def test_readers_find_whole_states_however_often_it_is_published(tmp_path: Path)
 
 def test_an_archive_is_one_file_with_tables_and_views(tmp_path: Path) -> None:
     live = tmp_path / "it's live"  # a quote in the path has to survive
-    with TimeSeries(live, Session("u", 1, "m", "s"), seal_at_rows=50) as series:
+    with TimeSeries(live, ServerSession("u", 1, "m", "s"), seal_at_rows=50) as series:
         for number in range(12):
             series.add(scrape(number))
             series.publish()

@@ -23,7 +23,7 @@ from swetrials.hosting.base import Check, hosting_record
 from swetrials.hosting.vllm.counters import CounterWatch
 from swetrials.hosting.vllm.provider import RESPONSES_BREAKERS, Vllm, VllmHosting
 from swetrials.records.config import RunnerConfig
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.models import ModelRegistry
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.rehearsal import rehearse
@@ -313,7 +313,7 @@ def free_port() -> int:
 
 async def test_the_record_says_how_the_server_hosts_the_model() -> None:
     async with stand_in() as (endpoint, _), Vllm().open(config(endpoint)) as hosting:
-        assert hosting.hosted_as() == Hosting(context_window=200_000, engine="vLLM 0.32.0")
+        assert hosting.hosted_as() == HostingRecord(context_window=200_000, engine="vLLM 0.32.0")
 
 
 async def test_what_the_user_says_of_the_machine_is_in_the_record_and_the_window_is_the_servers() -> None:
@@ -322,7 +322,7 @@ async def test_what_the_user_says_of_the_machine_is_in_the_record_and_the_window
         asked = config(endpoint, **said)
         async with Vllm().open(asked) as hosting:
             found = hosting_record(asked, hosting)
-    assert found == Hosting(
+    assert found == HostingRecord(
         instance_type="p5en.48xlarge",
         tensor_parallel_size=8,
         precision="FP8",
@@ -348,10 +348,12 @@ async def test_what_serve_wrote_down_is_in_the_record(tmp_path: Path, monkeypatc
         (services / "vllm.json").write_text(json.dumps(state))
         async with Vllm().open(config(endpoint)) as hosting:
             found = hosting.hosted_as()
-        assert found == Hosting(gpu="NVIDIA L40S", tensor_parallel_size=4, context_window=200_000, engine="vLLM 0.32.0")
+        assert found == HostingRecord(
+            gpu="NVIDIA L40S", tensor_parallel_size=4, context_window=200_000, engine="vLLM 0.32.0"
+        )
         (services / "vllm.json").write_text(json.dumps({**state, "port": 1}))
         async with Vllm().open(config(endpoint)) as hosting:
-            assert hosting.hosted_as() == Hosting(context_window=200_000, engine="vLLM 0.32.0")
+            assert hosting.hosted_as() == HostingRecord(context_window=200_000, engine="vLLM 0.32.0")
 
 
 async def test_a_model_whose_chat_template_refuses_an_effort_is_asked_for_one_that_it_takes() -> None:

@@ -22,7 +22,7 @@ from swetrials.hosting.vllm.machine import instance_type
 from swetrials.hosting.vllm.served_here import hosted_here
 from swetrials.hosting.vllm.server import ServeError, find_vllm, installed_version, server_environment
 from swetrials.hosting.vllm.start_failures import likely_reason
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.models import HostedModel, ModelRegistry
 from swetrials.store.documents import load_document
 from swetrials.store.project import find_project
@@ -38,7 +38,9 @@ def model(name: str) -> HostedModel:
     return found
 
 
-def planned(name: str, gpus: tuple[Gpu, ...] | None = None, program: Path = Path("/opt/vllm/bin/vllm")) -> vllm.Plan:
+def planned(
+    name: str, gpus: tuple[Gpu, ...] | None = None, program: Path = Path("/opt/vllm/bin/vllm")
+) -> vllm.ServePlan:
     return vllm.plan(REGISTRY, model(name), program, gpus)
 
 
@@ -229,16 +231,16 @@ def test_what_is_served_can_be_told_from_the_state_file(place: Place) -> None:
     hosting = hosted_here(place.run, place.port, "glm-5.2")
     assert (hosting.tensor_parallel_size, hosting.precision, hosting.engine) == (8, "FP8", "vLLM 0.32.0")
     assert hosting.gpu is None  # there is no nvidia-smi here
-    assert hosted_here(place.run, place.port + 1, "glm-5.2") == Hosting()
-    assert hosted_here(place.run, place.port, "glm-5.3") == Hosting()
+    assert hosted_here(place.run, place.port + 1, "glm-5.2") == HostingRecord()
+    assert hosted_here(place.run, place.port, "glm-5.3") == HostingRecord()
     process.stop(place.run, vllm.SERVICE, drain_seconds=1)
-    assert hosted_here(place.run, place.port, "glm-5.2") == Hosting()
+    assert hosted_here(place.run, place.port, "glm-5.2") == HostingRecord()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "port": 1, "notes": {"model": 1}}'])
 def test_a_state_file_of_another_shape_tells_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "vllm.json").write_text(text)
-    assert hosted_here(tmp_path, 1, "m") == Hosting()
+    assert hosted_here(tmp_path, 1, "m") == HostingRecord()
 
 
 @pytest.mark.parametrize(

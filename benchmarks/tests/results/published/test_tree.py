@@ -13,7 +13,7 @@ from swetrials.cli.app import app
 from swetrials.cli.errors import guarded
 from swetrials.errors import KnownError
 from swetrials.records.evaluation import UNITS
-from swetrials.records.metrics import Hosting, Metrics
+from swetrials.records.metrics import HostingRecord, Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
 from swetrials.results.published.importing import write_tree
@@ -91,7 +91,7 @@ def test_a_record_on_a_paid_path(tmp_path: Path) -> None:
     assert (metrics.cost.amount_usd, metrics.cost.basis, metrics.cost.reported_usd) == (1.25, "reported", 1.25)
     assert "claude_api.total_cost_usd" in metrics.cost.source
     assert (metrics.agent, metrics.trial.scope, metrics.repo) == ("claude-code", "shop", "https://git.example/shop.git")
-    assert metrics.hosting == Hosting()  # the machine means nothing there
+    assert metrics.hosting == HostingRecord()  # the machine means nothing there
     assert (metrics.outcome.kind, codes(metrics)) == (OutcomeKind.COMPLETED, [])
 
 
@@ -106,7 +106,7 @@ def test_the_cache_of_a_self_hosted_model_is_a_part_of_its_input(tmp_path: Path)
     assert metrics.usage.headline.usage == Usage(fresh_input=1_000, cache_read=9_000, output=300)
     assert metrics.usage.headline.completeness == "complete"
     assert (metrics.cost.amount_usd, metrics.cost.basis) == (None, "none")
-    assert metrics.hosting == Hosting(instance_type="p5en.48xlarge", tensor_parallel_size=8, precision="FP8")
+    assert metrics.hosting == HostingRecord(instance_type="p5en.48xlarge", tensor_parallel_size=8, precision="FP8")
 
 
 def test_a_cache_that_nobody_counted_leaves_a_range(tmp_path: Path) -> None:

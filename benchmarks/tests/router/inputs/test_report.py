@@ -1,7 +1,7 @@
 """The page on judged inputs: every figure from the record, and nothing in it that a judge's words could spoil."""
 
 from swetrials.records.cost import Cost
-from swetrials.records.judged_inputs import JudgedInputs, Judgment, RouterInputs
+from swetrials.records.judged_inputs import InputJudgment, JudgedInputs, RouterInputs
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage, UsageReport
 from swetrials.router.inputs.report import judged_inputs_markdown
@@ -26,8 +26,8 @@ RECORD = JudgedInputs(
 )
 
 
-def judgment(repeat: int, inputs: RouterInputs | None, failure: str = "", task: str = "export") -> Judgment:
-    return Judgment(
+def judgment(repeat: int, inputs: RouterInputs | None, failure: str = "", task: str = "export") -> InputJudgment:
+    return InputJudgment(
         task=task,
         repeat=repeat,
         inputs=inputs,

@@ -6,7 +6,7 @@ import pytest
 
 from swetrials.records.cost import Cost
 from swetrials.records.dataset import Complexity
-from swetrials.records.judged_inputs import JudgedInputs, Judgment, RouterInputs, TaskInputs
+from swetrials.records.judged_inputs import InputJudgment, JudgedInputs, RouterInputs, TaskInputs
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage, UsageReport
 from swetrials.router.inputs.totals import consolidated, with_judgments
@@ -14,14 +14,14 @@ from swetrials.router.inputs.totals import consolidated, with_judgments
 
 def judgment(
     base_floor: int = 70, adjustment: int = 0, tier: Complexity = "low", *, task: str = "a", failure: str = ""
-) -> Judgment:
+) -> InputJudgment:
     inputs = RouterInputs.model_validate(
         {
             "base_floor": base_floor, "adjustment": adjustment, "floor": base_floor + adjustment, "tier": tier,
             "consequence": "Users are held up.", "reason": "It runs in production.",
         }
     )  # fmt: skip
-    return Judgment(
+    return InputJudgment(
         task=task,
         repeat=1,
         inputs=None if failure else inputs,

@@ -26,7 +26,7 @@ from swetrials.trials.executors.worker import News, Outpost, Word
 from swetrials.trials.plan import Plan, Trial
 from swetrials.trials.resume_state import Standing
 from swetrials.trials.retry_policy import MOST_LOSSES
-from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.schedule import run_trials
 from swetrials.wire.route import Route
 from trials.stand_in import DESIGN, SAID, SECRET, WHOLE, Yard
@@ -76,10 +76,10 @@ class OneOtherMachine:
         self._work = work
         self._losses = losses
 
-    async def checks(self, crew: Crew, route: Route) -> Sequence[Check]:
+    async def checks(self, crew: RunContext, route: Route) -> Sequence[Check]:
         return ()
 
-    async def attempt(self, crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
+    async def attempt(self, crew: RunContext, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
         self._losses -= 1
         line, attempt_id = ShortLine(self._losses >= 0), new_attempt_id(order)
         await line.call("open", attempt_id, str(self._work), crew.config.shared_dir)

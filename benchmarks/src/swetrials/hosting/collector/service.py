@@ -23,7 +23,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from swetrials.hosting import process
 from swetrials.hosting.collector.gpu_readings import GpuError, find_program, read_gpus
-from swetrials.hosting.collector.time_series import Sample, Scrape, Session, TimeSeries, TimeSeriesError, last_session
+from swetrials.hosting.collector.time_series import (
+    Sample,
+    Scrape,
+    ServerSession,
+    TimeSeries,
+    TimeSeriesError,
+    last_session,
+)
 from swetrials.hosting.process import Service
 from swetrials.wire.connecting import connection
 from swetrials.workspace.environment import allowed_environment
@@ -40,7 +47,7 @@ _UNWANTED = ("python_gc_", "python_info")
 
 
 @dataclass(frozen=True)
-class Plan:
+class CollectionPlan:
     """What to collect.
 
     Attributes:
@@ -73,7 +80,7 @@ class Plan:
         return (sys.executable, "-m", "swetrials.hosting.collector.service", *(f"{k}={v}" for k, v in options.items()))
 
 
-def start(state: Path, plan: Plan, environment: Mapping[str, str] = os.environ) -> Service:
+def start(state: Path, plan: CollectionPlan, environment: Mapping[str, str] = os.environ) -> Service:
     """Start a collector as a service and wait until there is something to read.
 
     Args:
@@ -112,14 +119,14 @@ def _has_begun(service: Service, folder: Path) -> bool:
     return session is not None and session.started_at.timestamp() >= service.started_seconds - _CLOCK_SECONDS
 
 
-async def collect(plan: Plan) -> None:
+async def collect(plan: CollectionPlan) -> None:
     """Collect until SIGTERM or SIGINT.
 
     Raises:
         TimeSeriesError: the folder holds a database that cannot be read.
         OSError: the disk is full, or the folder cannot be written.
     """
-    session = Session(plan.url, plan.interval_seconds, plan.model, plan.scope)
+    session = ServerSession(plan.url, plan.interval_seconds, plan.model, plan.scope)
     program = find_program()
     with TimeSeries(plan.folder, session) as series:
 
@@ -212,7 +219,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--publish-seconds", type=float, default=PUBLISH_SECONDS)
     parser.add_argument("--model", default="")
     parser.add_argument("--scope", default="")
-    plan, code = Plan(**vars(parser.parse_args(argv))), 0
+    plan, code = CollectionPlan(**vars(parser.parse_args(argv))), 0
     try:
         anyio.run(collect, plan)
     except* (TimeSeriesError, OSError, duckdb.Error) as group:

@@ -42,7 +42,7 @@ class TimeSeriesError(ServiceError):
 
 
 @dataclass(frozen=True)
-class Session:
+class ServerSession:
     """One run of a collector: what it watches, how often, and what for."""
 
     url: str
@@ -77,7 +77,7 @@ class TimeSeries:
     What an earlier run did not seal, ended in good order or killed, is taken over first.
     """
 
-    def __init__(self, folder: Path, session: Session, *, seal_at_rows: int = SEAL_AT_ROWS) -> None:
+    def __init__(self, folder: Path, session: ServerSession, *, seal_at_rows: int = SEAL_AT_ROWS) -> None:
         """Begin a session.
 
         Raises:

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from swetrials.hosting.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import UsageReport
 from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
@@ -107,9 +107,9 @@ class LiteLLMHosting:
         """Return ``None``: the proxy does not tell attempts apart."""
         return None
 
-    def hosted_as(self) -> Hosting:
+    def hosted_as(self) -> HostingRecord:
         """Return nothing known: the proxy does not tell what is behind it."""
-        return Hosting()
+        return HostingRecord()
 
     def telemetry(self, *, single_tenant: bool) -> NoTelemetry:
         """Return nothing to watch: behind the proxy is a service of AWS."""

@@ -10,7 +10,7 @@ import anyio.abc
 import httpx
 
 from swetrials.records.telemetry import VllmPrometheus
-from swetrials.wire.prometheus import ScrapeError, Window, derived, scrape
+from swetrials.wire.prometheus import CounterWindow, ScrapeError, derived, scrape
 
 _PAUSE_SECONDS = 1.0
 _LAST_SCRAPE_SECONDS = 10.0
@@ -36,7 +36,7 @@ class CounterWatch:
         self._base_url = base_url
         self._single_tenant = single_tenant
         self._clock = clock
-        self._window: Window | None = None
+        self._window: CounterWindow | None = None
         self._problem = ""
         self._missed = 0
         self._ended_at = 0.0
@@ -97,11 +97,11 @@ class CounterWatch:
             self._missed += 1
             return
         if self._window is None:
-            self._window = Window(snapshot)
+            self._window = CounterWindow(snapshot)
         else:
             self._window.add(snapshot)
 
-    def _remarks(self, window: Window) -> list[str]:
+    def _remarks(self, window: CounterWindow) -> list[str]:
         remarks = []
         if not self._single_tenant:
             remarks.append(_SHARED)

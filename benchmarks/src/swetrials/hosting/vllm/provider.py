@@ -12,7 +12,7 @@ from swetrials.hosting.base import Check, Priced
 from swetrials.hosting.vllm.counters import CounterWatch
 from swetrials.hosting.vllm.served_here import SERVICES_FOLDER, hosted_here
 from swetrials.records.config import RunnerConfig
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.models import HostedModel, ModelRegistry, version_at_least, window_verdict
 from swetrials.records.usage import UsageReport
 from swetrials.store.documents import load_document
@@ -102,9 +102,9 @@ class VllmHosting:
         """Return ``None``: the server's counters are for all requests together, see :meth:`telemetry`."""
         return None
 
-    def hosted_as(self) -> Hosting:
+    def hosted_as(self) -> HostingRecord:
         """Return what the server tells of itself and, on this machine, what ``swetrials serve`` wrote at its start."""
-        known, address = Hosting(), urlsplit(self._route.base_url)
+        known, address = HostingRecord(), urlsplit(self._route.base_url)
         if is_loopback(self._route.base_url):
             known = hosted_here(find_project().tools / SERVICES_FOLDER, address.port, self._route.model)
         engine = f"vLLM {self._seen.version}" if self._seen.version else None

@@ -6,7 +6,7 @@ import orjson
 import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
 from swetrials.store.reading import read_bytes
 
 SERVICES_FOLDER = "run"
@@ -26,7 +26,7 @@ class _State(BaseModel):
     notes: dict[str, str]
 
 
-def hosted_here(services: Path, port: int | None, model: str) -> Hosting:
+def hosted_here(services: Path, port: int | None, model: str) -> HostingRecord:
     """Return how the model at a port of this machine is hosted; all null where ``serve`` did not start it.
 
     A state file that outlived its server, or that is of another model or port, says nothing of this one.
@@ -39,8 +39,8 @@ def hosted_here(services: Path, port: int | None, model: str) -> Hosting:
     try:
         state = _State.model_validate(orjson.loads(read_bytes(services / "vllm.json")))
         if (state.port, state.notes.get("model")) != (port, model) or not psutil.pid_exists(state.pid):
-            return Hosting()
+            return HostingRecord()
         told = {name: state.notes[name] for name in HOSTING_NOTES if name in state.notes}
-        return Hosting.model_validate(told)
+        return HostingRecord.model_validate(told)
     except (OSError, orjson.JSONDecodeError, ValidationError):
-        return Hosting()
+        return HostingRecord()

@@ -39,7 +39,7 @@ class ServeError(KnownError):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ServePlan:
     """What will be started: a model on a kind of hardware, and what there is to remark about it."""
 
     model: HostedModel
@@ -93,7 +93,7 @@ def plan(
     *,
     host: str = process.HOST,
     port: int = DEFAULT_PORT,
-) -> Plan:
+) -> ServePlan:
     """Settle how a model is served here: with the largest window that the registry endorses for these GPUs.
 
     Raises:
@@ -113,7 +113,7 @@ def plan(
     fit, about_gpus = _best_fit(registry, model, gpus)
     if host != process.HOST:
         remarks.append(f"listening on {host}: whoever reaches this machine can use the model, no key is asked for")
-    return Plan(model, fit, vllm, host, port, (*remarks, *about_gpus), tuple(gpus or ()))
+    return ServePlan(model, fit, vllm, host, port, (*remarks, *about_gpus), tuple(gpus or ()))
 
 
 def find_vllm(tools: Path, path: str | None = None) -> Path:
@@ -135,7 +135,7 @@ def installed_version(vllm: Path) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def server_environment(base: Mapping[str, str], planned: Plan, token: HubToken | None) -> dict[str, str]:
+def server_environment(base: Mapping[str, str], planned: ServePlan, token: HubToken | None) -> dict[str, str]:
     """Return the environment of the server: the invoker's without its secrets, the token, and the model's own.
 
     A model may bring Python code of its own (``trust_remote_code``), which would read them all.
@@ -148,7 +148,7 @@ def server_environment(base: Mapping[str, str], planned: Plan, token: HubToken |
     return {**plain, "PATH": path, "VLLM_NO_USAGE_STATS": "1", **planned.model.extra_environment, **secret}
 
 
-def start(folder: Path, planned: Plan, environment: Mapping[str, str]) -> Service:
+def start(folder: Path, planned: ServePlan, environment: Mapping[str, str]) -> Service:
     """Start the server in the background, after stopping whatever this machine serves already.
 
     Raises:

@@ -21,7 +21,7 @@ from typing import Any
 from swetrials.agents import AGENTS
 from swetrials.records.cost import SELF_HOSTED, Cost
 from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation, UnitScore, task_score_of
-from swetrials.records.metrics import Finding, Hosting
+from swetrials.records.metrics import Finding, HostingRecord
 from swetrials.records.published_record import (
     PublishedBlock,
     PublishedEvaluation,
@@ -44,7 +44,7 @@ _ROUNDING = 0.05 + 1e-9
 
 
 @dataclass(frozen=True)
-class Origin:
+class RecordOrigin:
     """Where a record was found: the name of tree or file, the place in it, its digest, and the names of folders."""
 
     file: str
@@ -58,7 +58,7 @@ def trial_of_metrics(
     told: PublishedMetrics,
     evaluation: PublishedEvaluation | None,
     raw: Mapping[str, Any],
-    origin: Origin,
+    origin: RecordOrigin,
     defaults: Defaults,
 ) -> SourceTrial:
     """Return what a trial's own record tells, with the scores of its ``eval.json`` or, without one, of its copy.
@@ -95,7 +95,7 @@ def trial_of_metrics(
 
 
 def trial_of_row(
-    row: PublishedRow, summary: PublishedSummary, raw: Mapping[str, Any], origin: Origin, defaults: Defaults
+    row: PublishedRow, summary: PublishedSummary, raw: Mapping[str, Any], origin: RecordOrigin, defaults: Defaults
 ) -> SourceTrial:
     """Return what a row of a run's summary tells.
 
@@ -125,7 +125,7 @@ def _common(
     sources: Mapping[str, str],
     scores: PublishedEvaluation,
     raw: Mapping[str, Any],
-    origin: Origin,
+    origin: RecordOrigin,
     defaults: Defaults,
     *,
     failed: bool,
@@ -135,7 +135,7 @@ def _common(
     agent = run.agent or defaults.agent
     counted = _Counted(figures, sources, agent, self_hosted=self_hosted)
     rubric, doubts = _rubric(scores)
-    hosting = Hosting(
+    hosting = HostingRecord(
         instance_type=serving.instance_type if serving and self_hosted else None,
         tensor_parallel_size=serving.tensor_parallel_size if serving else None,
         precision=serving.precision if serving else None,
@@ -296,7 +296,12 @@ def _is_estimate(trial: PublishedOutcome) -> bool:
 
 
 def _cost(
-    amount: float | None, sources: Mapping[str, str], origin: Origin, trial: PublishedOutcome, *, self_hosted: bool
+    amount: float | None,
+    sources: Mapping[str, str],
+    origin: RecordOrigin,
+    trial: PublishedOutcome,
+    *,
+    self_hosted: bool,
 ) -> Cost:
     if not amount:  # 0 is what a CLI says of a model that it has no price for
         return Cost()

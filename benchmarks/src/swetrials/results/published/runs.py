@@ -9,7 +9,7 @@ from pathlib import Path
 
 from swetrials.records.cost import Basis, Cost
 from swetrials.records.evaluation import RubricEvaluation, UnitScore, task_score_of
-from swetrials.records.metrics import Finding, Hosting
+from swetrials.records.metrics import Finding, HostingRecord
 from swetrials.records.published_run import Imported, PublishedRun
 from swetrials.records.record import safe_path_part
 from swetrials.records.slug import model_slug
@@ -65,7 +65,7 @@ def _trial(source: CsvSource[PublishedRun], row: CsvRow[PublishedRun], defaults:
         expected=run.artifacts_expected,
         latency_seconds=run.latency_seconds,
         num_turns=run.num_turns,
-        hosting=Hosting(instance_type=imported.hosting_instance),
+        hosting=HostingRecord(instance_type=imported.hosting_instance),
         findings=tuple(_findings(run)),
     )
 

@@ -12,7 +12,7 @@ from swetrials.records.evaluation import UNITS, Evaluation, RubricEvaluation, Un
 from swetrials.records.metrics import (
     EXPECTED_ARTIFACTS,
     Finding,
-    Hosting,
+    HostingRecord,
     Metrics,
     Provenance,
     TimeSplit,
@@ -85,7 +85,7 @@ class SourceTrial:
     tags: tuple[str, ...] = ()
     endpoint: str | None = None
     aws_region: str | None = None
-    hosting: Hosting | None = None
+    hosting: HostingRecord | None = None
     started_at: str | None = None
     ended_at: str | None = None
     session_id: str | None = None

@@ -23,7 +23,7 @@ from swetrials.records.published_record import (
 )
 from swetrials.records.record import safe_path_part
 from swetrials.records.slug import model_slug
-from swetrials.results.published.records import Origin, trial_of_metrics, trial_of_row
+from swetrials.results.published.records import RecordOrigin, trial_of_metrics, trial_of_row
 from swetrials.results.published.runs import read_published_runs
 from swetrials.results.published.source_trial import Defaults, ImportedTrial, SourceTrial, records_of
 from swetrials.store.files import first_fault, sha256_of
@@ -206,12 +206,12 @@ class _Reader:
             return False
         return True
 
-    def _origin(self, path: Path, data: object, task_folder: Path, at: str = "") -> Origin:
+    def _origin(self, path: Path, data: object, task_folder: Path, at: str = "") -> RecordOrigin:
         parts = task_folder.resolve().relative_to(self.root.resolve()).parts
         scope = _safe(parts[-2]) if len(parts) > 1 else None
         skill = _safe(parts[-3]) if len(parts) > 4 else None
         digest = sha256_of(orjson.dumps(data, option=orjson.OPT_SORT_KEYS))
-        return Origin(self.name, self._place(path, at), digest, scope, skill)
+        return RecordOrigin(self.name, self._place(path, at), digest, scope, skill)
 
     def _place(self, path: Path, at: str = "") -> str:
         relative = path.relative_to(self.root).as_posix()

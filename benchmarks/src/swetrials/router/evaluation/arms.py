@@ -22,7 +22,7 @@ DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ArmOutcome:
     """What became of one task in an arm, beside what becomes of it with the baseline."""
 
     task: str
@@ -36,7 +36,7 @@ class Outcome:
 class Arm:
     """All tasks in one arm. Costs are compared over the tasks where both are known, scores where both have one."""
 
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[ArmOutcome]
 
     @cached_property
     def costs(self) -> list[tuple[float, float]]:
@@ -146,7 +146,7 @@ def totals_of(arm: Arm, baseline: str, statuses: Sequence[RouterStatus]) -> Eval
         baseline: the model that is used on everything otherwise.
         statuses: what the router said of each task.
     """
-    other = Arm([Outcome(o.task, o.floor, baseline, o.baseline, o.baseline) for o in arm.outcomes])
+    other = Arm([ArmOutcome(o.task, o.floor, baseline, o.baseline, o.baseline) for o in arm.outcomes])
     cost, baseline_cost = arm.cost_usd, arm.baseline_cost_usd
     delta, baseline_score, zeros = arm.score_delta, arm.baseline_score, arm.scores_failures_as_zero
     kept = Counter(status for status in statuses if status != "ok")

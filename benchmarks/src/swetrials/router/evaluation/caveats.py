@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from swetrials.records.router_evaluation import EvaluationRun
-from swetrials.router.routing import Ground
+from swetrials.router.routing import RoutingGround
 
 
-def caveats(ground: Ground, runs: Sequence[EvaluationRun], *, holdout: bool) -> Iterator[str]:
+def caveats(ground: RoutingGround, runs: Sequence[EvaluationRun], *, holdout: bool) -> Iterator[str]:
     """Yield a sentence for each doubt that these trials leave."""
     rows, tasks = ground.rows, len(ground.tiers)
     if any(row.rehearsal for row in rows):
@@ -43,7 +43,7 @@ def caveats(ground: Ground, runs: Sequence[EvaluationRun], *, holdout: bool) -> 
         yield f"On {unmeasured} of {tasks} tasks the model that the router picked was never run: these are in no total."
 
 
-def _thinnest(ground: Ground) -> str | None:
+def _thinnest(ground: RoutingGround) -> str | None:
     sizes = Counter(ground.tiers.values())
     tier, size = min(sizes.items(), key=lambda item: (item[1], item[0]))
     others = size - 1
@@ -51,7 +51,7 @@ def _thinnest(ground: Ground) -> str | None:
     return f"Held out, a model's mean at the tier {tier} stands on {stands} only."
 
 
-def _bases(ground: Ground) -> str | None:
+def _bases(ground: RoutingGround) -> str | None:
     bases = sorted({row.cost_basis for row in ground.rows if row.cost_usd is not None and row.cost_basis})
     if len(bases) < 2:
         return None

@@ -28,7 +28,7 @@ from swetrials.router.evaluation.caveats import caveats
 from swetrials.router.evaluation.measured import MeasurementError, one_set, tiers_of
 from swetrials.router.evaluation.policies import chance_test, fixed_models, oracle, policies, regret
 from swetrials.router.inputs.reading import JudgedTable, Need, read_judged_inputs
-from swetrials.router.routing import Ground, Needs, Routed, arm_of, entries_of, route_all
+from swetrials.router.routing import Needs, Routed, RoutingGround, arm_of, entries_of, route_all
 from swetrials.router.rule import RouterRule
 from swetrials.store.documents import load_dataset
 from swetrials.store.files import sha256_of
@@ -95,7 +95,7 @@ def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str
         raise EvaluationError(f"no task of {request.data} is left to evaluate: {_first_reason(left_out)}")
     allowed_file = None if request.no_allow_list else request.allowed_file or router_skill / "allowed-models.txt"
     rule = RouterRule(router_skill, allowed_file=allowed_file, available=request.available, tie_band=request.tie_band)
-    ground = Ground(rows, rule, _baseline(request, rule, rows), tiers)
+    ground = RoutingGround(rows, rule, _baseline(request, rule, rows), tiers)
     for task, reason in left_out.items():
         tell(f"left out: {task}: {reason}")
     runs = tuple(
@@ -163,7 +163,7 @@ def _policies(
         yield floor, {task: Need(floor, judged[task].tier if judged else tier) for task, tier in tiers.items()}
 
 
-def _run(ground: Ground, needs: Needs, floor: float | None, *, holdout: bool) -> EvaluationRun:
+def _run(ground: RoutingGround, needs: Needs, floor: float | None, *, holdout: bool) -> EvaluationRun:
     routed = route_all(ground, needs, holdout=holdout)
     in_sample = route_all(ground, needs, holdout=False) if holdout else None
     knowing: Sequence[Routed | None] = [None] * len(routed) if in_sample is None else in_sample
@@ -182,11 +182,11 @@ def _run(ground: Ground, needs: Needs, floor: float | None, *, holdout: bool) ->
     )
 
 
-def _totals(ground: Ground, routed: Sequence[Routed]) -> EvaluationTotals:
+def _totals(ground: RoutingGround, routed: Sequence[Routed]) -> EvaluationTotals:
     return totals_of(arm_of(routed), ground.baseline, [one.advice.status for one in routed])
 
 
-def _row(ground: Ground, one: Routed, in_sample: Routed | None) -> EvaluatedTask:
+def _row(ground: RoutingGround, one: Routed, in_sample: Routed | None) -> EvaluatedTask:
     outcome, used = one.outcome, one.outcome.arm
     baseline, best = outcome.baseline, oracle(ground, one.task, one.need.floor)
     tier = ground.tiers[one.task]
@@ -226,7 +226,7 @@ def _row(ground: Ground, one: Routed, in_sample: Routed | None) -> EvaluatedTask
     )
 
 
-def _unreachable(ground: Ground, needs: Needs) -> Iterator[UnreachableFloor]:
+def _unreachable(ground: RoutingGround, needs: Needs) -> Iterator[UnreachableFloor]:
     for need in sorted(set(needs.values()), key=lambda need: (TIERS.index(need.tier), need.floor)):
         advice = ground.rule.advise(ground.entries, need.tier, need.floor)
         if advice.status != "ok":
@@ -240,7 +240,7 @@ def _unreachable(ground: Ground, needs: Needs) -> Iterator[UnreachableFloor]:
             )
 
 
-def _curve(ground: Ground, needs: Needs, *, holdout: bool) -> Iterator[CurvePoint]:
+def _curve(ground: RoutingGround, needs: Needs, *, holdout: bool) -> Iterator[CurvePoint]:
     for held_out in (True, False) if holdout else (False,):
         for floor in CURVE_FLOORS:
             routed = route_all(ground, {task: Need(floor, need.tier) for task, need in needs.items()}, holdout=held_out)
@@ -273,7 +273,7 @@ def _judging(table: JudgedTable | None, run: EvaluationRun) -> JudgingCost | Non
     )
 
 
-def _config(request: EvaluationRequest, ground: Ground) -> EvaluationConfig:
+def _config(request: EvaluationRequest, ground: RoutingGround) -> EvaluationConfig:
     first = ground.rows[0]
     return EvaluationConfig(
         data=request.data.as_posix(),
@@ -296,7 +296,7 @@ def _config(request: EvaluationRequest, ground: Ground) -> EvaluationConfig:
     )
 
 
-def _provenance(request: EvaluationRequest, ground: Ground) -> EvaluationProvenance:
+def _provenance(request: EvaluationRequest, ground: RoutingGround) -> EvaluationProvenance:
     rows = ground.rows
     figures = sorted(
         orjson.dumps((row.model, row.task, row.repeat, row.tier, row.valid, row.completed, row.score, row.cost_usd))

@@ -9,14 +9,14 @@ import numpy as np
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.router_evaluation import ChanceTest, PolicyTotals, Regret
 from swetrials.results.resampling import SEED, Floats
-from swetrials.router.evaluation.arms import Arm, Outcome, policy_of, rounded
-from swetrials.router.routing import Ground, Needs, Routed, arm_of
+from swetrials.router.evaluation.arms import Arm, ArmOutcome, policy_of, rounded
+from swetrials.router.routing import Needs, Routed, RoutingGround, arm_of
 
 DEALS = 10_000
 _ROUNDING = 1e-9
 
 
-def fixed_models(ground: Ground, needs: Needs) -> list[PolicyTotals]:
+def fixed_models(ground: RoutingGround, needs: Needs) -> list[PolicyTotals]:
     """Return every measured model on everything, the cheapest first."""
     found = [
         policy_of("baseline" if model == ground.baseline else "single_model", ground.one_model(needs, model))
@@ -26,7 +26,7 @@ def fixed_models(ground: Ground, needs: Needs) -> list[PolicyTotals]:
 
 
 def policies(
-    ground: Ground, needs: Needs, routed: Sequence[Routed], in_sample: Sequence[Routed] | None
+    ground: RoutingGround, needs: Needs, routed: Sequence[Routed], in_sample: Sequence[Routed] | None
 ) -> list[PolicyTotals]:
     """Return the lines of the table: the baseline, the router, and what else could have been done.
 
@@ -52,7 +52,7 @@ def policies(
     return lines
 
 
-def oracle(ground: Ground, task: str, floor: float) -> Outcome:
+def oracle(ground: RoutingGround, task: str, floor: float) -> ArmOutcome:
     """Return what the cheapest model that really reached the floor did; where none did, what the baseline did."""
     outcomes = [ground.outcome(task, floor, model) for model in ground.usable]
     reached = [(o.arm.cost_usd, -(o.arm.score or 0.0), o.model, o) for o in outcomes if o.arm.meets(floor)]
@@ -60,7 +60,7 @@ def oracle(ground: Ground, task: str, floor: float) -> Outcome:
     return min(priced, key=lambda one: one[:3])[3] if priced else ground.outcome(task, floor, ground.baseline)
 
 
-def regret(ground: Ground, routed: Sequence[Routed]) -> Regret:
+def regret(ground: RoutingGround, routed: Sequence[Routed]) -> Regret:
     """Return what the router lost against the oracle."""
     pairs = [(one.outcome, oracle(ground, one.task, one.need.floor)) for one in routed]
     costs = [(ours.arm.cost_usd, best.arm.cost_usd) for ours, best in pairs]
@@ -79,7 +79,7 @@ def regret(ground: Ground, routed: Sequence[Routed]) -> Regret:
     )
 
 
-def chance_test(ground: Ground, routed: Sequence[Routed]) -> ChanceTest | None:
+def chance_test(ground: RoutingGround, routed: Sequence[Routed]) -> ChanceTest | None:
     """Deal the router's own picks out to the tasks at random, many times over, and compare.
 
     ``None`` where there is nothing to deal, or a cost is not known.
@@ -108,7 +108,7 @@ def _means(scores: Floats) -> Floats:
     return np.asarray(np.nansum(scores, axis=-1) / np.maximum(known.sum(axis=-1), 1))
 
 
-def _single_model_as_good(ground: Ground, needs: Needs, router: Arm) -> Arm | None:
+def _single_model_as_good(ground: RoutingGround, needs: Needs, router: Arm) -> Arm | None:
     """Return the cheapest model that did all tasks at least as well as the router's picks, failures counted as 0."""
     wanted = router.score_delta_failures_as_zero
     arms = [ground.one_model(needs, model) for model in ground.usable]
@@ -123,7 +123,7 @@ def _single_model_as_good(ground: Ground, needs: Needs, router: Arm) -> Arm | No
     return arms[min(good)[1]] if good else None
 
 
-def _at_random(ground: Ground, routed: Sequence[Routed]) -> PolicyTotals:
+def _at_random(ground: RoutingGround, routed: Sequence[Routed]) -> PolicyTotals:
     """Return what is expected of picks that are as mixed as the router's and know nothing of the task.
 
     The means are over every pick on every task, so nothing is drawn and there are no intervals.
@@ -145,5 +145,5 @@ def _at_random(ground: Ground, routed: Sequence[Routed]) -> PolicyTotals:
     )
 
 
-def _mean(ground: Ground, model: str, name: str) -> float:
+def _mean(ground: RoutingGround, model: str, name: str) -> float:
     return next(float(entry[name]) for entry in ground.entries if entry["model"] == model)

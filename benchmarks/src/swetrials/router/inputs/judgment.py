@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 
 from swetrials.hosting.base import ProviderError
 from swetrials.judging.reply import ReplyError
-from swetrials.records.judged_inputs import Judgment, RouterInputs
+from swetrials.records.judged_inputs import InputJudgment, RouterInputs
 from swetrials.records.metrics import EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.router.inputs.question import question, question_sha256, read_answer
@@ -20,7 +20,7 @@ from swetrials.trials.driving import Going, Watch, drive
 from swetrials.trials.gathering import STREAM, cost_of, keep_stderr
 from swetrials.trials.outcome_classification import decide
 from swetrials.trials.plan import Trial
-from swetrials.trials.run_context import Crew
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.trial import environment_failure
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import set_aside
@@ -29,13 +29,13 @@ from swetrials.workspace.sandbox import hand_over
 from swetrials.workspace.snapshot import Snapshot, changed, snapshot
 from swetrials.workspace.space import attempt_space_aside
 
-Keep = Callable[[Judgment], None]
+Keep = Callable[[InputJudgment], None]
 """Called with a judgment that has ended, well or not."""
 
 _MOST_NAMED = 5
 
 
-async def judge_task(crew: Crew, dataset: LoadedDataset, trial: Trial, watch: Watch, keep: Keep) -> None:
+async def judge_task(crew: RunContext, dataset: LoadedDataset, trial: Trial, watch: Watch, keep: Keep) -> None:
     """Have the agent judge a task once, and hand the judgment over, whatever came of it.
 
     The stream, the requests and the standard error go to a folder of their own in the results tree. A judgment that
@@ -49,7 +49,7 @@ async def judge_task(crew: Crew, dataset: LoadedDataset, trial: Trial, watch: Wa
     except (GitError, LaunchError, ProviderError, OSError) as error:
         outcome = environment_failure(error)
         keep(
-            Judgment(
+            InputJudgment(
                 task=trial.task.id,
                 repeat=trial.repeat,
                 failure=crew.redactor.text(_told(outcome)),
@@ -61,7 +61,7 @@ async def judge_task(crew: Crew, dataset: LoadedDataset, trial: Trial, watch: Wa
         )
 
 
-async def _in_checkout(crew: Crew, trial: Trial, repo: str, commit: str, watch: Watch, keep: Keep) -> None:
+async def _in_checkout(crew: RunContext, trial: Trial, repo: str, commit: str, watch: Watch, keep: Keep) -> None:
     judging_id = f"{trial.label[:40]}-judging-{secrets.token_hex(4)}"
     route = crew.hosting.route(judging_id)
     crew = crew.hiding(route.secrets)
@@ -114,7 +114,7 @@ async def _hand_over(
         keep(judgment)
 
 
-def _judgment(going: Going, commit: str, ended: Ended, before: Snapshot, failed: Outcome | None) -> Judgment:
+def _judgment(going: Going, commit: str, ended: Ended, before: Snapshot, failed: Outcome | None) -> InputJudgment:
     crew, remains = going.crew, going.remains(ended)
     said = keep_stderr(crew, going.space, going.folder)
     # As if every artifact were there: none is asked for.
@@ -123,7 +123,7 @@ def _judgment(going: Going, commit: str, ended: Ended, before: Snapshot, failed:
     )
     inputs, failure = _verdict(going, outcome, before)
     usage = remains.usage
-    return Judgment(
+    return InputJudgment(
         task=going.trial.task.id,
         repeat=going.trial.repeat,
         inputs=inputs,

@@ -1,6 +1,6 @@
 """The page on what a router has to be told of each task: what was judged, how sure that is, and every judgment."""
 
-from swetrials.records.judged_inputs import JudgedInputs, Judgment, RouterInputs, TaskInputs
+from swetrials.records.judged_inputs import InputJudgment, JudgedInputs, RouterInputs, TaskInputs
 from swetrials.results.report import wording as figures
 from swetrials.results.report.markdown import one_line, table
 
@@ -77,7 +77,7 @@ def _number(value: float | None) -> str:
     return figures.UNKNOWN if value is None else f"{value:g}"
 
 
-def _judgment(judgment: Judgment, inputs: RouterInputs) -> tuple[str, ...]:
+def _judgment(judgment: InputJudgment, inputs: RouterInputs) -> tuple[str, ...]:
     return (
         judgment.task,
         str(judgment.repeat),
@@ -90,7 +90,7 @@ def _judgment(judgment: Judgment, inputs: RouterInputs) -> tuple[str, ...]:
     )
 
 
-def _failure(judgment: Judgment) -> str:
+def _failure(judgment: InputJudgment) -> str:
     return f"- {judgment.task}, repeat {judgment.repeat}: {_said(judgment.failure)}"
 
 

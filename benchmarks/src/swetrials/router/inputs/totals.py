@@ -7,11 +7,11 @@ from statistics import median
 
 from swetrials.records.cost import Cost
 from swetrials.records.dataset import TIERS, Complexity
-from swetrials.records.judged_inputs import JudgedInputs, Judgment, RouterInputs, TaskInputs
+from swetrials.records.judged_inputs import InputJudgment, JudgedInputs, RouterInputs, TaskInputs
 from swetrials.records.usage import UsageReport
 
 
-def with_judgments(record: JudgedInputs, judgments: Sequence[Judgment], order: Iterable[str]) -> JudgedInputs:
+def with_judgments(record: JudgedInputs, judgments: Sequence[InputJudgment], order: Iterable[str]) -> JudgedInputs:
     """Return a record with these judgments in place of its own, and all that follows from them.
 
     Args:
@@ -19,7 +19,7 @@ def with_judgments(record: JudgedInputs, judgments: Sequence[Judgment], order: I
         judgments: all there are, in the order of their ends.
         order: ids of tasks, in the order in which they are to be listed; tasks without a judgment are left out.
     """
-    by_task: dict[str, list[Judgment]] = {}
+    by_task: dict[str, list[InputJudgment]] = {}
     for judgment in judgments:
         by_task.setdefault(judgment.task, []).append(judgment)
     tasks = [task for task in dict.fromkeys((*order, *by_task)) if task in by_task]
@@ -38,7 +38,7 @@ def with_judgments(record: JudgedInputs, judgments: Sequence[Judgment], order: I
     )
 
 
-def consolidated(task: str, judgments: Iterable[Judgment]) -> TaskInputs:
+def consolidated(task: str, judgments: Iterable[InputJudgment]) -> TaskInputs:
     """Return what the judgments of a task come to; those that failed count for nothing.
 
     The floor is the median; of an even number, the mean of the two in the middle. The tier is the most frequent; where

@@ -9,7 +9,7 @@ from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt
 from swetrials.trials.driving import Watch
-from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.wire.route import Route
 
 
@@ -28,7 +28,7 @@ class Machines(Protocol):
     waiting: str
     """What a trial waits for before its attempt begins, in words; empty where it need not."""
 
-    async def checks(self, crew: Crew, route: Route) -> Sequence[Check]:
+    async def checks(self, crew: RunContext, route: Route) -> Sequence[Check]:
         """Look at every machine that an attempt may be made on; spends nothing.
 
         Args:
@@ -36,7 +36,7 @@ class Machines(Protocol):
             route: a way to the model that the machines will have to go.
         """
 
-    async def attempt(self, crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
+    async def attempt(self, crew: RunContext, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
         """Make one attempt, as :func:`~swetrials.trials.attempt.run_attempt` does, on one of the machines."""
 
 

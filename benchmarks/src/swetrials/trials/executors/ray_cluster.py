@@ -36,7 +36,7 @@ from swetrials.trials.executors.worker_checks import (
     harness_check,
     harness_here,
 )
-from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.wire.route import Route
 from swetrials.workspace.processes import LaunchError
 
@@ -90,7 +90,7 @@ class RayMachines:
         self._needs = {"CPU": 1.0, **config.ray_resources}
         self._clone_dir, self._shared_dir = config.clone_dir, config.shared_dir
 
-    async def checks(self, crew: Crew, route: Route) -> Sequence[Check]:
+    async def checks(self, crew: RunContext, route: Route) -> Sequence[Check]:
         """Compare every machine that offers the resources with this one."""
         nodes = [_Node.of(node) for node in self._ray.nodes() if node["Alive"]]
         able = [node for node in nodes if node.room_for(self._needs)]
@@ -129,7 +129,7 @@ class RayMachines:
         with anyio.fail_after(_ANSWER_SECONDS):
             return await asked.remote(*arguments)
 
-    async def attempt(self, crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
+    async def attempt(self, crew: RunContext, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
         """Make one attempt on a machine that has the resources free, once there is one."""
         asked_at = anyio.current_time() - order.queued_seconds
         for _ in range(_PLACEMENTS):

@@ -18,9 +18,9 @@ from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.files import write_record_once
 from swetrials.trials.attempt import ATTEMPT, LOST, Attempt
 from swetrials.trials.driving import Watch
-from swetrials.trials.executors.worker import TRIAL, Delivery, Errand, Keys, News, Word
+from swetrials.trials.executors.worker import TRIAL, AttemptDelivery, Errand, Keys, News, Word
 from swetrials.trials.rebuilding import REQUESTS, Known, cut_attempt
-from swetrials.trials.run_context import Crew, Order
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.wire.route import Route
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError, killed_too
@@ -45,7 +45,7 @@ class Away:
     """One attempt on another machine: what is known of it here, which is never more than a second old."""
 
     line: Line
-    crew: Crew
+    crew: RunContext
     order: Order
     id: str
     route: Route
@@ -138,7 +138,7 @@ class Away:
         """Call a method whose answer nobody waits for; that a machine is lost shows elsewhere."""
         self.line.call(method)
 
-    async def _bring_home(self, delivery: Delivery) -> None:
+    async def _bring_home(self, delivery: AttemptDelivery) -> None:
         error = delivery.error
         if delivery.attempt is not None:
             try:

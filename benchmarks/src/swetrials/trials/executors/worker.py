@@ -25,7 +25,7 @@ from swetrials.hosting.base import Check
 from swetrials.pricing.book import PriceBook
 from swetrials.records.config import RunnerConfig
 from swetrials.records.limits import Limits
-from swetrials.records.metrics import Hosting as HostingRecord
+from swetrials.records.metrics import HostingRecord
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageReport
 from swetrials.store.files import write_atomically
@@ -38,7 +38,7 @@ from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.plan import Trial
 from swetrials.trials.rebuilding import REQUESTS
-from swetrials.trials.run_context import Crew, Order, nobody
+from swetrials.trials.run_context import Order, RunContext, nobody
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.wire.route import Route
 from swetrials.workspace.orphan_reaper import guarded
@@ -80,7 +80,7 @@ class Errand:
     wants_events: bool
 
     @classmethod
-    def of(cls, crew: Crew, order: Order, attempt_id: str) -> Self:
+    def of(cls, crew: RunContext, order: Order, attempt_id: str) -> Self:
         """Return the errand for an attempt of a run.
 
         Raises:
@@ -144,7 +144,7 @@ class News:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class AttemptDelivery:
     """What has become of an attempt: the attempt where it began, and what kept it from going on."""
 
     attempt: Attempt | None
@@ -192,7 +192,7 @@ class Outpost:
         """Take in the commit to check out."""
         await run_sync(self._repositories.take_in, repo, pack)
 
-    async def run(self, errand: Errand, keys: Keys) -> Delivery:
+    async def run(self, errand: Errand, keys: Keys) -> AttemptDelivery:
         """Make the attempt, to its end or until it is stopped."""
         error: KnownError | OSError | None = None
         try:
@@ -206,7 +206,7 @@ class Outpost:
         finally:
             self._over = True
             self._news_is_urgent.set()
-        return Delivery(self._ledger[-1] if self._ledger else None, error)
+        return AttemptDelivery(self._ledger[-1] if self._ledger else None, error)
 
     async def _attempt(self, errand: Errand, keys: Keys) -> None:
         self._hosting = _HarnessHosting(keys.route, self._news_is_urgent)
@@ -215,7 +215,7 @@ class Outpost:
         self._log = trial.folder.attempt_folder(errand.order.number) / REQUESTS
         await run_attempt(crew, replace(errand.order, trial=trial), errand.id, self._ledger, self._watch)
 
-    def _crew_for(self, errand: Errand, keys: Keys, hosting: "_HarnessHosting") -> Crew:
+    def _crew_for(self, errand: Errand, keys: Keys, hosting: "_HarnessHosting") -> RunContext:
         project, agent, config = find_project(), errand.agent, errand.config
         installed = find(agent.package, project.tools)
         if installed is None:
@@ -225,7 +225,7 @@ class Outpost:
             write_atomically(settings, errand.settings)
             config = config.model_copy(update={"settings_file": str(settings)})
         private = [Path(config.dataset).parent, Path(config.output_dir), self._work_root, self._outbox.parent]
-        return Crew(
+        return RunContext(
             config=config,
             agent=agent,
             installed=installed,

@@ -21,7 +21,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class Upstream:
     """A server of HTTP: ``url`` is its origin and path prefix, ``proxy`` what stands in between, if anything."""
 
     url: SplitResult

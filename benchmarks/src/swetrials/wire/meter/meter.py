@@ -14,8 +14,8 @@ from pydantic import SecretStr
 from swetrials.records.requests import RequestRecord, RequestsBlock
 from swetrials.store.redaction import Redactor
 from swetrials.wire.meter.block import requests_block
-from swetrials.wire.meter.endpoint import Endpoint
-from swetrials.wire.meter.ledger import Ledger, Observer
+from swetrials.wire.meter.endpoint import Upstream
+from swetrials.wire.meter.ledger import Observer, RequestLedger
 from swetrials.wire.meter.peer import Peer
 from swetrials.wire.meter.relay import Passage, Relay
 from swetrials.wire.meter.signing import Signer
@@ -30,7 +30,7 @@ AGENT_KEY = "local-placeholder-key"
 class Meter:
     """Counts what passes. ``route`` is what the agent gets in place of the real one: it holds no key of the user's."""
 
-    def __init__(self, route: Route, ledger: Ledger) -> None:
+    def __init__(self, route: Route, ledger: RequestLedger) -> None:
         self.route = route
         self._ledger = ledger
 
@@ -72,11 +72,11 @@ async def metered(
         CannotSign: the route has AWS keys, but something that signing needs is missing.
         OSError: the log cannot be written.
     """
-    endpoint = Endpoint.at(route.base_url)
-    control = Endpoint.at(route.control_url) if route.control_url is not None else endpoint
+    endpoint = Upstream.at(route.base_url)
+    control = Upstream.at(route.control_url) if route.control_url is not None else endpoint
     signer = Signer(route.aws, route.region) if route.aws is not None and not _key(route) else None
     start = time.monotonic() if began is None else began
-    ledger = Ledger(log, redactor.and_also(route.secrets), start, keep_bodies, observe)
+    ledger = RequestLedger(log, redactor.and_also(route.secrets), start, keep_bodies, observe)
     door = _Door(Passage(secrets.token_hex(16), route, endpoint, control, signer, ledger))
     server = await asyncio.get_running_loop().create_server(door.connection, HOST, 0)
     try:

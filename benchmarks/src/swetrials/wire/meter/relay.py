@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from swetrials.wire.meter import heads
-from swetrials.wire.meter.endpoint import Endpoint
+from swetrials.wire.meter.endpoint import Upstream
 from swetrials.wire.meter.exchange import Exchange
-from swetrials.wire.meter.ledger import Ledger
+from swetrials.wire.meter.ledger import RequestLedger
 from swetrials.wire.meter.messages import Cut, IncomingRequest, IncomingResponse, RequestHead, ResponseHead, is_chunked
 from swetrials.wire.meter.peer import Peer
 from swetrials.wire.meter.refusals import error_body
@@ -30,10 +30,10 @@ class Passage:
 
     secret: str
     route: Route
-    endpoint: Endpoint
-    control: Endpoint
+    endpoint: Upstream
+    control: Upstream
     signer: Signer | None
-    ledger: Ledger
+    ledger: RequestLedger
 
     def inside(self, target: str) -> str | None:
         """Return what follows the secret in a request's target; ``None`` where it does not begin with the secret."""
@@ -43,7 +43,7 @@ class Passage:
             return None
         return rest if rest.startswith("/") else f"/{rest}"
 
-    def leads_to(self, path: str) -> Endpoint:
+    def leads_to(self, path: str) -> Upstream:
         """Return the server that a request is for: agents ask their one base URL for Bedrock's control plane, too."""
         return self.control if path.startswith(_CONTROL) else self.endpoint
 
@@ -75,7 +75,7 @@ class Relay:
         self._passage = passage
         self._agent = agent
         self._line: Peer | None = None
-        self._line_leads_to: Endpoint | None = None
+        self._line_leads_to: Upstream | None = None
         self._answered = False
 
     async def serve(self) -> None:
@@ -140,7 +140,7 @@ class Relay:
         finally:
             sending.cancel()
 
-    async def _connected(self, endpoint: Endpoint) -> Peer:
+    async def _connected(self, endpoint: Upstream) -> Peer:
         if self._line is None or not self._line.open or self._line_leads_to is not endpoint:
             self._hang_up()
             self._line, self._line_leads_to = await endpoint.connect(), endpoint
@@ -151,7 +151,7 @@ class Relay:
             self._line.abort()
             self._line = None
 
-    def _send(self, call: _Call, line: Peer, endpoint: Endpoint) -> asyncio.Future[None]:
+    def _send(self, call: _Call, line: Peer, endpoint: Upstream) -> asyncio.Future[None]:
         """Begin to send a request on: at once where that can be done without its end."""
         head = self._head(call, endpoint)
         if self._passage.signer is not None:
@@ -159,13 +159,13 @@ class Relay:
         line.start(head.encode(), chunked=is_chunked(head.headers))
         return self._agent.pass_body(line, call.exchange.see_request)
 
-    def _head(self, call: _Call, endpoint: Endpoint) -> RequestHead:
+    def _head(self, call: _Call, endpoint: Upstream) -> RequestHead:
         headers = heads.request_headers(call.head.headers, endpoint.host) + endpoint.proxy_headers
         headers += heads.key_headers(call.head.headers, call.dialect, self._passage.route)
         return RequestHead(call.head.method, endpoint.target(call.path).encode("latin-1"), headers)
 
     async def _send_signed(
-        self, signer: Signer, head: RequestHead, line: Peer, exchange: Exchange, endpoint: Endpoint
+        self, signer: Signer, head: RequestHead, line: Peer, exchange: Exchange, endpoint: Upstream
     ) -> None:
         pieces: list[bytes] = []
         await self._agent.read_body(pieces.append)

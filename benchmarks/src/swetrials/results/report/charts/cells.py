@@ -11,7 +11,7 @@ CELL_WIDTH, CELL_HEIGHT = 31.0, 21.0
 
 
 @dataclass(frozen=True)
-class Cell:
+class ChartCell:
     """One cell: a text, and the colours that it is drawn with."""
 
     row: str
@@ -27,7 +27,7 @@ class Grid:
 
     rows: Sequence[str]
     columns: Sequence[str]
-    cells: Sequence[Cell]
+    cells: Sequence[ChartCell]
     title: str | None = None
 
 

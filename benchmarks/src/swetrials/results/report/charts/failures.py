@@ -3,7 +3,7 @@
 from collections import Counter
 
 from swetrials.records.leaderboard import Leaderboard, ModelStanding
-from swetrials.results.report.charts.cells import Cell, Grid, grid_chart
+from swetrials.results.report.charts.cells import ChartCell, Grid, grid_chart
 from swetrials.results.report.charts.shades import COUNTS, ink_on, shade
 from swetrials.results.report.charts.style import Layers
 
@@ -18,7 +18,7 @@ def failure_chart(board: Leaderboard) -> Layers:
     for standing in board.standings:
         for kind, count in counted(standing).items():
             fill = shade((count - 1) / (most - 1) if most > 1 else 0.0, COUNTS)
-            cells.append(Cell(standing.label, kind.replace("_", " "), str(count), fill, ink_on(fill)))
+            cells.append(ChartCell(standing.label, kind.replace("_", " "), str(count), fill, ink_on(fill)))
     labels = [s.label for s in board.standings if counted(s)]
     columns = [kind.replace("_", " ") for kind in kinds]
     return grid_chart(Grid(labels, columns, cells), cell_width=_CELL_WIDTH, upright=False)

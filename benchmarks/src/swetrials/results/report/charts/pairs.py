@@ -1,7 +1,7 @@
 """Every pair: by how much the one scores above the other, and where that cannot be told."""
 
 from swetrials.records.leaderboard import Leaderboard, PairedDifference
-from swetrials.results.report.charts.cells import Cell, Grid, grid_chart
+from swetrials.results.report.charts.cells import ChartCell, Grid, grid_chart
 from swetrials.results.report.charts.shades import BETTER, WORSE, ink_on, shade
 from swetrials.results.report.charts.style import INK, PANEL, Layers
 
@@ -31,9 +31,9 @@ def told(pair: PairedDifference) -> str:
     return UNTOLD if pair.verdict == "unknown" else f"{pair.difference.value:+.0f}"
 
 
-def _cell(row: str, column: str, pair: PairedDifference, most: float) -> Cell:
+def _cell(row: str, column: str, pair: PairedDifference, most: float) -> ChartCell:
     ramp = {"better": BETTER, "worse": WORSE}.get(pair.verdict)
     if ramp is None:
-        return Cell(row, column, told(pair), PANEL, INK)
+        return ChartCell(row, column, told(pair), PANEL, INK)
     fill = shade(abs(pair.difference.value or 0.0) / most, ramp)
-    return Cell(row, column, told(pair), fill, ink_on(fill))
+    return ChartCell(row, column, told(pair), fill, ink_on(fill))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from swetrials.records.leaderboard import Leaderboard
-from swetrials.results.report.charts.cells import Cell, Grid, grid_chart
+from swetrials.results.report.charts.cells import ChartCell, Grid, grid_chart
 from swetrials.results.report.charts.shades import ink_on, score_shade
 from swetrials.results.report.charts.style import INK, PANEL
 from swetrials.results.report.tiers import tiers_of
@@ -18,7 +18,7 @@ def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
     """Return the scores of each task, tier by tier, tasks that came out best on top, models by their place."""
     labels = {standing.key: standing.label for standing in board.standings}
     scores = [cell.score for cell in cells if cell.score is not None]
-    by_task: dict[str, list[Cell]] = {}
+    by_task: dict[str, list[ChartCell]] = {}
     for cell in cells:
         by_task.setdefault(cell.task, []).append(_cell(cell, labels[cell.candidate], scores))
     grids = [
@@ -28,9 +28,9 @@ def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
     return alt.vconcat(*(grid_chart(grid, heads=not number) for number, grid in enumerate(grids)), spacing=10)
 
 
-def _cell(cell: TaskCell, label: str, scores: Sequence[float]) -> Cell:
+def _cell(cell: TaskCell, label: str, scores: Sequence[float]) -> ChartCell:
     if cell.score is None:
         text = FAILED if cell.failed else NOT_VALID if cell.not_valid else UNSCORED
-        return Cell(cell.task, label, text, PANEL, INK)
+        return ChartCell(cell.task, label, text, PANEL, INK)
     fill = score_shade(cell.score, scores)
-    return Cell(cell.task, label, f"{cell.score:.0f}{PARTLY if cell.failed else ''}", fill, ink_on(fill))
+    return ChartCell(cell.task, label, f"{cell.score:.0f}{PARTLY if cell.failed else ''}", fill, ink_on(fill))

@@ -2,7 +2,7 @@
 
 from swetrials.records.evaluation import UNITS
 from swetrials.records.leaderboard import Leaderboard
-from swetrials.results.report.charts.cells import Cell, Grid, grid_chart
+from swetrials.results.report.charts.cells import ChartCell, Grid, grid_chart
 from swetrials.results.report.charts.shades import ink_on, score_shade
 from swetrials.results.report.charts.style import Layers
 
@@ -27,7 +27,7 @@ def unit_chart(board: Leaderboard) -> Layers:
     cells = []
     for (label, unit), mean in means.items():
         fill = score_shade(mean, list(means.values()))
-        cells.append(Cell(label, unit, f"{mean:.0f}", fill, ink_on(fill)))
+        cells.append(ChartCell(label, unit, f"{mean:.0f}", fill, ink_on(fill)))
     units = [UNIT_NAMES[unit] for unit in UNITS if any(unit in standing.units for standing in board.standings)]
     labels = [s.label for s in board.standings if s.units]
     return grid_chart(Grid(labels, units, cells), cell_width=_CELL_WIDTH, upright=False)
