@@ -184,7 +184,7 @@ def test_the_provider_finds_it_in_order(stage: Stage) -> None:
         "proxy": "ok", "model": "ok", "window": "warning", "router": "ok"
     }  # fmt: skip
     [model] = [check for check in _checks(stage, "by-opnai") if check.name == "model"]
-    assert (model.status, model.mend) == ("failed", "--model by-openai")
+    assert (model.status, model.fix) == ("failed", "--model by-openai")
 
 
 def _checks(stage: Stage, model: str) -> list[Check]:

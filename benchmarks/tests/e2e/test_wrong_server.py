@@ -75,7 +75,7 @@ class Wrong:
 
     open: Callable[[], AbstractContextManager[tuple[str, CallsOfAModel]]]
     said: str
-    mend: str
+    fix: str
 
 
 WRONG = [
@@ -99,6 +99,6 @@ def test_the_wrong_server(tmp_path: Path, wrong: Wrong, command: str) -> None:
     [failed] = [index for index, line in enumerate(lines) if "FAIL" in line]
     port = url.rsplit(":", 1)[1]
     assert wrong.said.replace("URL", url) in lines[failed]
-    assert lines[failed + 1].split("->")[1].strip().startswith(wrong.mend.replace("PORT", port))
+    assert lines[failed + 1].split("->")[1].strip().startswith(wrong.fix.replace("PORT", port))
     assert "Traceback" not in done.stderr
     assert not list(trial_folders(place.results))

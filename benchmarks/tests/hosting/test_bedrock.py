@@ -154,7 +154,7 @@ async def test_keys_that_sts_refuses_are_a_failure(keys: None, monkeypatch: pyte
     checks, _ = await look()
     assert (checks["credentials"].status, checks["model"].status) == ("failed", "skipped")
     assert "InvalidClientTokenId" in checks["credentials"].detail
-    assert "aws sso login" in checks["credentials"].mend
+    assert "aws sso login" in checks["credentials"].fix
     assert "AccessDeniedException" in checks["model"].detail
 
 
@@ -168,7 +168,7 @@ async def test_an_sts_out_of_reach_is_no_failure(keys: None, monkeypatch: pytest
 async def test_nothing_to_log_in_with_names_what_to_set() -> None:
     checks, route = await look()
     assert checks["credentials"].status == "failed"
-    assert "AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in checks["credentials"].mend
+    assert "AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in checks["credentials"].fix
     assert (route.aws, route.api_key.get_secret_value()) == (None, "")
 
 
@@ -228,7 +228,7 @@ async def test_without_boto3_the_environment_is_enough(keys: None, monkeypatch: 
         monkeypatch.setitem(sys.modules, name, None)
     checks, route = await look()
     assert (checks["credentials"].status, checks["model"].status) == ("warning", "skipped")
-    assert checks["credentials"].mend == checks["model"].mend == "install the aws extra: uv sync --extra aws"
+    assert checks["credentials"].fix == checks["model"].fix == "install the aws extra: uv sync --extra aws"
     assert route.aws is not None
 
 
@@ -237,7 +237,7 @@ async def test_without_boto3_a_profile_is_out_of_reach(machine: Path, monkeypatc
     write_profile(machine, "default", aws_access_key_id=GOOD_KEY, aws_secret_access_key="secret")
     checks, _ = await look()
     assert checks["credentials"].status == "failed"
-    assert checks["credentials"].mend.endswith("uv sync --extra aws")
+    assert checks["credentials"].fix.endswith("uv sync --extra aws")
 
 
 async def test_no_credentials_are_sent_to_loopback_alone(keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +253,7 @@ async def test_no_credentials_are_sent_to_loopback_alone(keys: None, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("model", "status", "detail", "mend"),
+    ("model", "status", "detail", "fix"),
     [
         ("us.anthropic.claude-opus-5[1m]", "ok", "us.anthropic.claude-opus-5 is listed", ""),
         (PROFILE_ARN, "ok", "is listed", ""),
@@ -269,24 +269,24 @@ async def test_no_credentials_are_sent_to_loopback_alone(keys: None, monkeypatch
         ("qwen.qwen3-32b", "warning", "is not an Anthropic model", "--provider litellm"),
     ],
 )
-async def test_the_model_is_looked_up(keys: None, model: str, status: str, detail: str, mend: str) -> None:
+async def test_the_model_is_looked_up(keys: None, model: str, status: str, detail: str, fix: str) -> None:
     check = (await look(model=model))[0]["model"]
     assert check.status == status
     assert detail in check.detail
-    assert check.mend.startswith(mend) and bool(check.mend) is bool(mend)
+    assert check.fix.startswith(fix) and bool(check.fix) is bool(fix)
 
 
 async def test_a_key_meant_for_another_provider_is_not_sent(keys: None) -> None:
     checks, route = await look(api_key="sk-of-another")
     assert route.api_key.get_secret_value() == ""
-    assert "AWS_BEARER_TOKEN_BEDROCK" in checks["api_key"].mend
+    assert "AWS_BEARER_TOKEN_BEDROCK" in checks["api_key"].fix
 
 
 async def test_a_closed_port_is_a_failure(keys: None) -> None:
     async with Bedrock().open(config(endpoint="http://127.0.0.1:9")) as hosting:
         [endpoint] = [check for check in await hosting.checks() if check.name == "endpoint"]
         assert endpoint.status == "failed"
-        assert endpoint.mend == "mend --aws-region or --endpoint"
+        assert endpoint.fix == "mend --aws-region or --endpoint"
         assert hosting.served("attempt-1") is None
 
 

@@ -48,8 +48,8 @@ def checks(url: str, model: str = "some-model", key: str = KEY) -> dict[str, Che
 
     found = anyio.run(look)
     for check in found.values():
-        assert key not in check.detail + check.mend
-        assert check.status in {"ok", "warning"} or check.mend
+        assert key not in check.detail + check.fix
+        assert check.status in {"ok", "warning"} or check.fix
     return found
 
 
@@ -86,7 +86,7 @@ def test_a_key_that_is_refused(server: Server, status: int) -> None:
     server.answer = json_answer({"error": "no"}, status)
     found = checks(server.url)
     assert states(found) == {"endpoint": "failed"}
-    assert (str(status) in found["endpoint"].detail, found["endpoint"].mend) == (True, "set SWETRIALS_API_KEY")
+    assert (str(status) in found["endpoint"].detail, found["endpoint"].fix) == (True, "set SWETRIALS_API_KEY")
 
 
 def test_a_server_that_lists_no_models(server: Server) -> None:

@@ -47,12 +47,12 @@ def judge(
     datasets: Datasets | None = None,
     by: Sequence[Judge] = (TestsJudge(),),
 ) -> list[Judged]:
-    bench = JudgeContext(yard.repositories, yard.work, Redactor(), None)
+    context = JudgeContext(yard.repositories, yard.work, Redactor(), None)
     datasets = datasets or Datasets(yard.dataset(), yard.root)
     seen: list[Judged] = []
 
     async def go() -> list[Judged]:
-        return await judge_trials(folders, by, bench, datasets, overwrite=overwrite, repo=None, observe=seen.append)
+        return await judge_trials(folders, by, context, datasets, overwrite=overwrite, repo=None, observe=seen.append)
 
     words = anyio.run(go)
     assert seen == words
@@ -80,11 +80,11 @@ class ReadsAloud:
     def asks(self, submission: Submission) -> bool:
         return scored_by_rule(submission) is None
 
-    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, context: JudgeContext, log: Path) -> RubricEvaluation:
         log.write_text(f"{self.model}\n")
         return scored_by_rule(submission) or rubric(self.points)
 
-    async def prove(self, bench: JudgeContext) -> Check:
+    async def prove(self, context: JudgeContext) -> Check:
         return Check("judge", "ok", "answers")
 
 
@@ -344,7 +344,7 @@ class Scripted(CodexJudge):
 
     points: int | None = 20
 
-    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, context: JudgeContext, log: Path) -> RubricEvaluation:
         return unscored("the judge failed: rate_limited") if self.points is None else rubric(self.points)
 
 

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from hosting.server import Answer, Server, json_answer, models, plain
-from runs.benches import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
+from runs.prepared_runs import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
 from swetrials.errors import UsageError
 from swetrials.hosting.base import Check
 from swetrials.pricing.book import PriceBook
@@ -105,14 +105,14 @@ def _earlier_trial(yard: Yard, server: Server) -> dict[str, Any]:
 def test_a_failed_check_ends_it_before_anything_is_spent(
     yard: Yard, server: Server, spoil: Spoil, name: str, told: str
 ) -> None:
-    bench = bench_of(yard, **spoil(yard, server))
+    prepared = bench_of(yard, **spoil(yard, server))
     before = {path for path in yard.results.rglob("*") if path.is_file()}
     watcher = Watcher()
     with pytest.raises(PreflightError):
-        run(bench, RunOptions(), watcher)
+        run(prepared, RunOptions(), watcher)
     assert list(watcher.failed()) == [name]
-    assert told in watcher.failed()[name].detail + watcher.failed()[name].mend
-    assert watcher.failed()[name].mend
+    assert told in watcher.failed()[name].detail + watcher.failed()[name].fix
+    assert watcher.failed()[name].fix
     assert watcher.seen == []
     assert {path for path in yard.results.rglob("*") if path.is_file() and path.name != ".lock"} == before
 
@@ -157,10 +157,10 @@ def says(model: str, **usage: int) -> Answer:
     return answer
 
 
-def probed(bench: PreparedRun) -> Check:
+def probed(prepared: PreparedRun) -> Check:
     async def go() -> Check:
-        async with bench.provider.open(bench.config) as hosting:
-            return await probe(bench, bench.crew(hosting, keep_checkouts=False))
+        async with prepared.provider.open(prepared.config) as hosting:
+            return await probe(prepared, prepared.context(hosting, keep_checkouts=False))
 
     return anyio.run(go)
 
@@ -174,7 +174,7 @@ def test_the_probe_tells_which_model_answered(yard: Yard, server: Server, served
     else:
         told = "some-model was asked for, and the answers are from another-model"
         assert (check.status, check.detail) == ("warning", told)
-        assert "--model" in check.mend
+        assert "--model" in check.fix
 
 
 def test_an_answer_that_the_agent_alone_tells_of_proves_nothing_where_there_is_a_meter(
@@ -313,12 +313,12 @@ def test_an_interruption_leaves_what_was_not_begun_where_it_is(yard: Yard) -> No
     yard.write_dataset()
     records = {task: finished(yard, task) for task in yard.tasks}
     folders = {task: earlier(yard, task, record) for task, record in records.items()}
-    bench = bench_of(yard, "sleep 60\n")
+    prepared = bench_of(yard, "sleep 60\n")
 
     async def go() -> None:
-        async with bench.provider.open(bench.config) as hosting:
+        async with prepared.provider.open(prepared.config) as hosting:
             with anyio.move_on_after(1.5):
-                await run_plan(bench, hosting, replace(QUICK, yes=True), Watcher())
+                await run_plan(prepared, hosting, replace(QUICK, yes=True), Watcher())
 
     anyio.run(go)
     # What the interrupted attempt cost at no known price, nobody knows.
@@ -352,10 +352,10 @@ def test_before_anything_is_spent_it_says_what_it_will_cost(
     yard.write_dataset()
     for task, usd in zip(done, earlier_usd, strict=True):
         earlier(yard, task, priced(yard, task, usd=usd))
-    bench = bench_of(yard, max_budget_usd=limit_usd, dollars_per_hour=1.0, tasks=yard.tasks)
+    prepared = bench_of(yard, max_budget_usd=limit_usd, dollars_per_hour=1.0, tasks=yard.tasks)
     watcher = Watcher()
     with suppress(PreflightError):
-        run(bench, replace(QUICK, resume=True), watcher)
+        run(prepared, replace(QUICK, resume=True), watcher)
     (check,) = [check for check in watcher.checks if check.name == "budget"]
     assert (check.status, told in check.detail) == (status, True), check.detail
     assert (watcher.ran() == {"task-1", "task-2"}) == (status != "failed")
@@ -366,7 +366,7 @@ def test_without_a_price_no_limit_can_be_kept(yard: Yard) -> None:
     with pytest.raises(PreflightError):
         run(bench_of(yard, max_budget_usd=5.0), QUICK, watcher)
     assert "no price is known for some-model" in watcher.failed()["budget"].detail
-    assert "under tokens:" in watcher.failed()["budget"].mend
+    assert "under tokens:" in watcher.failed()["budget"].fix
     assert watcher.seen == []
 
 
@@ -385,9 +385,9 @@ def test_a_budget_is_ok_only_where_everything_has_a_price(
     prices = yard.root / "prices.yaml"
     line = f"  - {{models: [some-model], providers: [endpoint], {row}, source: x, date: 2026-11}}\n"
     prices.write_text('schema_version: "1.0"\n' + (f"tokens:\n{line}" if row else ""))
-    watcher, bench = Watcher(), bench_of(yard, max_budget_usd=limit_usd)
+    watcher, prepared = Watcher(), bench_of(yard, max_budget_usd=limit_usd)
     with suppress(PreflightError):
-        run(replace(bench, prices=PriceBook.load(prices)), QUICK, watcher)
+        run(replace(prepared, prices=PriceBook.load(prices)), QUICK, watcher)
     (check,) = [check for check in watcher.checks if check.name == "budget"]
     assert told in check.detail
     assert check.status == ("ok" if not told else "failed" if limit_usd and not row else "warning")
@@ -396,11 +396,11 @@ def test_a_budget_is_ok_only_where_everything_has_a_price(
 def test_the_lock_pins_what_ran_each_time(yard: Yard) -> None:
     scope = yard.results / "some-model" / "stand-in" / "swe3" / "yard"
     judge = JudgePin(names=("codex",), provider="personal", model="judge-model")
-    bench = bench_of(yard)
+    prepared = bench_of(yard)
 
     async def go() -> None:
-        async with bench.provider.open(bench.config) as hosting:
-            await run_plan(bench, hosting, QUICK, Watcher(), judge=judge)
+        async with prepared.provider.open(prepared.config) as hosting:
+            await run_plan(prepared, hosting, QUICK, Watcher(), judge=judge)
 
     anyio.run(go)
     run(bench_of(yard, repeats=2), replace(QUICK, resume=True))
@@ -418,15 +418,15 @@ def test_the_lock_pins_what_ran_each_time(yard: Yard) -> None:
 
 
 def test_two_runs_never_write_to_one_place(yard: Yard) -> None:
-    bench = bench_of(yard)
+    prepared = bench_of(yard)
     complaints: list[str] = []
 
     async def both() -> None:
-        async with bench.provider.open(bench.config) as hosting, anyio.create_task_group() as group:
+        async with prepared.provider.open(prepared.config) as hosting, anyio.create_task_group() as group:
 
             async def one() -> None:
                 try:
-                    await run_plan(bench, hosting, QUICK, Watcher())
+                    await run_plan(prepared, hosting, QUICK, Watcher())
                 except UsageError as error:
                     complaints.append(str(error))
 
@@ -442,9 +442,9 @@ def test_probes_that_begin_together_do_not_stop_each_other(yard: Yard) -> None:
     quick, slow = bench_of(yard, SAID), bench_of(yard, f"sleep 1; {SAID}")
     found: dict[str, Check] = {}
 
-    async def go(name: str, bench: PreparedRun) -> None:
-        async with bench.provider.open(bench.config) as hosting:
-            found[name] = await probe(bench, bench.crew(hosting, keep_checkouts=False))
+    async def go(name: str, prepared: PreparedRun) -> None:
+        async with prepared.provider.open(prepared.config) as hosting:
+            found[name] = await probe(prepared, prepared.context(hosting, keep_checkouts=False))
 
     async def both() -> None:
         async with anyio.create_task_group() as group:

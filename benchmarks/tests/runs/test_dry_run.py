@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from hosting.server import Server, models
-from runs.benches import bench_of, run
+from runs.prepared_runs import bench_of, run
 from swetrials.agents import AGENTS
 from swetrials.agents.packages import PACKAGES
 from swetrials.runs.benchmark import RunOptions
@@ -45,7 +45,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(params=sorted(AGENTS))
-def bench(request: pytest.FixtureRequest, tmp_path: Path, server: Server) -> PreparedRun:
+def prepared(request: pytest.FixtureRequest, tmp_path: Path, server: Server) -> PreparedRun:
     agent, package = AGENTS[request.param], PACKAGES[request.param]
     folder = tmp_path / "project" / ".tools" / package.name
     about = folder / "node_modules" / package.npm / "package.json"
@@ -65,10 +65,10 @@ def section(shown: str, begin: str, end: str) -> str:
     return shown.partition(f"\n{begin}\n")[2].partition(f"\n{end}")[0]
 
 
-def test_a_dry_run_shows_what_the_agent_is_then_started_with(bench: PreparedRun, tmp_path: Path) -> None:
-    shown = describe(bench)
+def test_a_dry_run_shows_what_the_agent_is_then_started_with(prepared: PreparedRun, tmp_path: Path) -> None:
+    shown = describe(prepared)
     assert not (tmp_path / NOTES).exists()
-    run(bench, RunOptions(skip_probe=True))
+    run(prepared, RunOptions(skip_probe=True))
     text = (tmp_path / NOTES).read_text(encoding="utf-8")
     [attempt] = {*re.findall(r"task-1-1-\w+", text)}
     notes = orjson.loads(text.replace(attempt, "task-1-1-ID"))
@@ -77,7 +77,9 @@ def test_a_dry_run_shows_what_the_agent_is_then_started_with(bench: PreparedRun,
     assert shlex.split(section(shown, "argv:", "standard input: ")) == notes["argv"]
     assert f"\ncwd: {notes['cwd']}  (" in shown
     environment = {name: value for name, value in notes["environment"].items() if name != MARK}
-    told = sorted((name, MASK if bench.redactor.hides(name, value) else value) for name, value in environment.items())
+    told = sorted(
+        (name, MASK if prepared.redactor.hides(name, value) else value) for name, value in environment.items()
+    )
     assert section(shown, "environment:", "files:") == "\n".join(f"  {name}={value}" for name, value in told)
     sizes = {path: f"({len(content.encode())} bytes)" for path, content in notes["files"].items()}
     files = section(shown, "files:", "prompt:").splitlines()

@@ -10,7 +10,7 @@ import pytest
 from filelock import FileLock
 
 from hosting.server import Server, models
-from runs.benches import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
+from runs.prepared_runs import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
 from swetrials.cli import answering, costs, reporting, results
 from swetrials.pricing.book import PriceBook
 from swetrials.records.cost import Cost, CostStatus
@@ -121,7 +121,7 @@ def test_a_ref_that_moved_is_refused_before_anything_is_spent(yard: Yard, ref: s
     assert watcher.seen == []
     refused = watcher.failed()["results"]
     assert f"commit: it ran at {first[:12]}, {ref} is {now[:12]} now" in refused.detail
-    assert "as the ref of their tasks keeps them" in refused.mend and "--force" in refused.mend
+    assert "as the ref of their tasks keeps them" in refused.fix and "--force" in refused.fix
 
     yard.write_dataset(ref=first)
     result = run(bench_of(yard, repeats=2), RESUME)
@@ -198,10 +198,10 @@ def test_what_a_failed_session_spent_stays_in_the_trial_that_goes_on(yard: Yard)
 
 def test_the_budget_holds_all_that_was_spent_in_the_runs_folders(yard: Yard) -> None:
     earlier(yard, "task-1", failed(yard, spent_elsewhere_usd=0.5))
-    bench = bench_of(yard, dollars_per_hour=1.0)
-    found = forecast(bench, bench.standings(), 1, resume=True)
+    prepared = bench_of(yard, dollars_per_hour=1.0)
+    found = forecast(prepared, prepared.standings(), 1, resume=True)
     assert found.spent_usd == pytest.approx(SPENT_USD + 0.5)
-    assert forecast(bench, bench.standings(), 1, resume=False).spent_usd == pytest.approx(SPENT_USD)
+    assert forecast(prepared, prepared.standings(), 1, resume=False).spent_usd == pytest.approx(SPENT_USD)
 
 
 def test_three_sessions_come_to_one_ledger(yard: Yard) -> None:
@@ -415,9 +415,9 @@ def test_money_of_a_killed_attempt_is_counted_where_the_record_of_its_trial_cann
     shutil.rmtree(folder_of(yard).path)
     folder = killed(yard)
     folder.metrics_file.write_text('{"task": "task-1", "spent_elsewhere_usd": 0.5, "attempts": [')
-    bench = bench_of(yard, dollars_per_hour=1.0, max_budget_usd=5.0)
+    prepared = bench_of(yard, dollars_per_hour=1.0, max_budget_usd=5.0)
     watcher = Watcher()
-    run(bench, replace(RESUME, yes=True), watcher)
+    run(prepared, replace(RESUME, yes=True), watcher)
     made = folder.metrics()
     assert made.spent_elsewhere_usd == pytest.approx(0.5 + 2.5 / 3600)
     assert made.spent_elsewhere_is_lower_bound

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from hosting.server import Server, models
-from runs.benches import Watcher, bench_of
+from runs.prepared_runs import Watcher, bench_of
 from swetrials.errors import UsageError
 from swetrials.records.cost import Cost
 from swetrials.records.judged_inputs import JudgedInputs
@@ -66,7 +66,7 @@ def yard(tmp_path: Path) -> Iterator[Yard]:
     server.close()
 
 
-def bench(yard: Yard, script: str, **changes: object) -> PreparedRun:
+def prepared(yard: Yard, script: str, **changes: object) -> PreparedRun:
     made = bench_of(yard, script, **{**SETTLED, **changes})
     return replace(made, plan=replace(made.plan, skill=first_step(made.plan.skill)))
 
@@ -95,7 +95,7 @@ def failures(record: JudgedInputs) -> dict[int, str]:
 
 def test_of_three_judgments_a_malformed_one_fails_and_the_others_count(yard: Yard) -> None:
     script = by_repeat(says(answer(70)), says(answer(90)), says(f"Here: {answer(75, 'high')}"))
-    record = judge(bench(yard, script, repeats=3), yard)
+    record = judge(prepared(yard, script, repeats=3), yard)
     [row] = record.tasks
     assert (row.floor, row.tier, row.floors_seen, row.spread, row.failed) == (72.5, "high", (70, 75), 5, 1)
     assert failures(record) == {
@@ -113,14 +113,14 @@ def test_of_three_judgments_a_malformed_one_fails_and_the_others_count(yard: Yar
 
 
 def test_a_rehearsal_does_not_go_among_the_published_figures(yard: Yard) -> None:
-    measured, rehearsed = bench(yard, says(answer())), bench(yard, says(answer()), provider="rehearsal")
+    measured, rehearsed = prepared(yard, says(answer())), prepared(yard, says(answer()), provider="rehearsal")
     assert default_file(measured).parent == yard.root / "docs" / "metrics"
     assert default_file(rehearsed).parent == Path(rehearsed.config.output_dir)
 
 
 def test_the_agent_is_told_the_problem_and_not_the_answer(yard: Yard) -> None:
     asked = 'grep -q "Change the greeting" "$HOME/prompt.txt" || exit 1\ngrep -q 42 "$HOME/prompt.txt" && exit 1\n'
-    assert failures(judge(bench(yard, asked + says(answer())), yard)) == {}
+    assert failures(judge(prepared(yard, asked + says(answer())), yard)) == {}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_agent_is_told_the_problem_and_not_the_answer(yard: Yard) -> None:
     ],
 )
 def test_an_agent_that_changes_the_checkout_has_judged_nothing(yard: Yard, deed: str, named: str) -> None:
-    record = judge(bench(yard, f"{deed}\n{says(answer())}"), yard)
+    record = judge(prepared(yard, f"{deed}\n{says(answer())}"), yard)
     assert failures(record) == {1: f"the agent changed what it had only to read: {named}"}
     assert record.tasks[0].floor is None
     assert record.ended_at is not None, "asked again, it would do the same"
@@ -141,7 +141,9 @@ def test_an_agent_that_changes_the_checkout_has_judged_nothing(yard: Yard, deed:
 def test_in_a_sandbox_the_checkout_cannot_be_changed_at_all(yard: Yard) -> None:
     if (bwrap := bubblewrap()) is None:
         pytest.skip("bubblewrap does not work here")
-    made = bench(yard, f"touch new 2>&1 | grep -q 'Read-only' || exit 1\ntouch $HOME/own $TMPDIR/own\n{says(answer())}")
+    made = prepared(
+        yard, f"touch new 2>&1 | grep -q 'Read-only' || exit 1\ntouch $HOME/own $TMPDIR/own\n{says(answer())}"
+    )
     record = judge(replace(made, sandbox=Sandbox(bwrap, (yard.work, yard.results))), yard)
     assert failures(record) == {}
     assert record.tasks[0].floor == 75
@@ -149,28 +151,28 @@ def test_in_a_sandbox_the_checkout_cannot_be_changed_at_all(yard: Yard) -> None:
 
 def test_the_next_call_judges_what_is_missing_and_no_more(yard: Yard) -> None:
     unreachable = "echo '429 rate limited' >&2; exit 1\n"
-    first = judge(bench(yard, by_repeat(says(answer(70)), says("no idea"), says(answer()))), yard)
+    first = judge(prepared(yard, by_repeat(says(answer(70)), says("no idea"), says(answer()))), yard)
     assert first.judged == 1
 
     watcher = Watcher()
-    second = judge(bench(yard, by_repeat(unreachable, says("no idea")), repeats=2), yard, watcher)
+    second = judge(prepared(yard, by_repeat(unreachable, says("no idea")), repeats=2), yard, watcher)
     assert watcher.ran() == {"task-1--r2"}
     assert second.judgments[0] == first.judgments[0]
     assert (second.judged, second.repeats, second.started_at) == (2, 2, first.started_at)
     assert list(failures(second)) == [2]
 
-    untouched = judge(bench(yard, unreachable, repeats=2), yard)
+    untouched = judge(prepared(yard, unreachable, repeats=2), yard)
     assert untouched == second, "all is judged: nothing runs"
 
 
 def test_a_failure_that_was_not_the_models_is_made_up_for_and_its_cost_stays(yard: Yard) -> None:
     limited = (RECORDED / "err429.jsonl").read_text(encoding="utf-8")
     refused = "\n".join(f"printf '%s\\n' {shlex.quote(line)}" for line in limited.splitlines())
-    first = judge(bench(yard, f"{refused}\nexit 1\n"), yard)
+    first = judge(prepared(yard, f"{refused}\nexit 1\n"), yard)
     assert (first.failed, first.ended_at, first.tasks[0].floor) == (1, None, None)
     assert first.judgments[0].outcome.kind is K.RATE_LIMITED
 
-    second = judge(bench(yard, says(answer())), yard)
+    second = judge(prepared(yard, says(answer())), yard)
     assert (second.judged, second.failed, second.tasks[0].floor, second.tasks[0].failed) == (2, 1, 75, 1)
     assert second.ended_at is not None
     assert len({judgment.stream_log for judgment in second.judgments}) == 2
@@ -180,7 +182,7 @@ def test_nothing_is_written_when_the_pre_flight_fails(yard: Yard) -> None:
     yard.write_dataset(ref="v9")
     watcher = Watcher()
     with pytest.raises(PreflightError):
-        judge(bench(yard, says(answer())), yard, watcher)
+        judge(prepared(yard, says(answer())), yard, watcher)
     assert "repository" in watcher.failed()
     assert not file_of(yard).exists()
 
@@ -190,7 +192,7 @@ def test_a_checkout_that_fails_after_the_pre_flight_is_a_failed_judgment_without
         def expect(self, trials: int) -> None:
             shutil.rmtree(yard.work / "mirrors")
 
-    record = judge(bench(yard, says(answer()), repeats=2), yard, Wrecker())
+    record = judge(prepared(yard, says(answer()), repeats=2), yard, Wrecker())
     assert [judgment.outcome.kind for judgment in record.judgments] == [K.CHECKOUT_FAILED] * 2
     assert (record.ended_at, record.cost, record.seconds) == (None, Cost(), None)
 
@@ -218,14 +220,14 @@ def _other_skill(yard: Yard) -> Mapping[str, object]:
     ],
 )
 def test_judgments_of_something_else_are_not_mixed_in(yard: Yard, spoil: Spoil, named: str) -> None:
-    before = judge(bench(yard, says(answer())), yard)
+    before = judge(prepared(yard, says(answer())), yard)
     with pytest.raises(UsageError, match=f"holds judgments of another {named}; move it away"):
-        judge(bench(yard, says(answer()), repeats=2, **spoil(yard)), yard)
+        judge(prepared(yard, says(answer()), repeats=2, **spoil(yard)), yard)
     assert read_record(file_of(yard), JudgedInputs) == before
 
 
 def test_an_interrupted_call_keeps_what_was_judged_and_says_what_was_cut(yard: Yard) -> None:
-    made = bench(yard, by_repeat(says(answer(70)), "sleep 60\n"), repeats=2)
+    made = prepared(yard, by_repeat(says(answer(70)), "sleep 60\n"), repeats=2)
 
     async def go() -> None:
         async with made.provider.open(made.config) as hosting:
@@ -250,12 +252,12 @@ def test_an_interrupted_call_keeps_what_was_judged_and_says_what_was_cut(yard: Y
     ]
     assert record.ended_at is None
 
-    after = judge(bench(yard, says(answer(75)), repeats=2), yard)
+    after = judge(prepared(yard, says(answer(75)), repeats=2), yard)
     assert after.tasks[0].floors_seen == (70, 75)
 
 
 def test_two_calls_do_not_write_to_one_file(yard: Yard) -> None:
-    made = bench(yard, says(answer()))
+    made = prepared(yard, says(answer()))
 
     async def go() -> None:
         async with made.provider.open(made.config) as hosting, anyio.create_task_group() as group:
@@ -269,5 +271,5 @@ def test_two_calls_do_not_write_to_one_file(yard: Yard) -> None:
 
 def test_nothing_begins_once_the_budget_is_spent(yard: Yard) -> None:
     prices = {"dollars_per_hour": 1e9, "max_budget_usd": 1.0}
-    record = judge(bench(yard, says(answer()), repeats=3, **prices), yard)
+    record = judge(prepared(yard, says(answer()), repeats=3, **prices), yard)
     assert (record.judged, record.ended_at) == (1, None)

@@ -140,7 +140,7 @@ class Yard:
         agent = StandIn({"": script} if isinstance(script, str) else script)
         return plan_run(self.runner(**changes), self.dataset(), agent, self.root / "skills")
 
-    def crew(self, plan: Plan, hosting: Hosting) -> RunContext:
+    def context(self, plan: Plan, hosting: Hosting) -> RunContext:
         return RunContext(
             config=plan.config,
             agent=plan.agent,
@@ -166,8 +166,8 @@ class Yard:
 
         async def go() -> Metrics:
             async with Endpoint().open(plan.config) as hosting:
-                crew = self.crew(plan, hosting)
-                return await run_trial(crew, plan.dataset, plan.trials[0], datetime.now(UTC), observe, Earlier())
+                context = self.context(plan, hosting)
+                return await run_trial(context, plan.dataset, plan.trials[0], datetime.now(UTC), observe, Earlier())
 
         metrics = anyio.run(go)
         self.check(metrics, plan)

@@ -223,7 +223,7 @@ def test_a_bwrap_that_does_not_work_is_told_in_its_own_words(
     found = probe.__wrapped__()
     assert isinstance(found, Absence)
     assert found.why == f"bubblewrap does not work here: {said or 'exit code 1'}"
-    assert "allow namespaces" in found.mend
+    assert "allow namespaces" in found.fix
     broken.unlink()
     assert probe.__wrapped__() == Absence("bubblewrap is not installed", "install it (apt-get install bubblewrap)")
 
@@ -237,7 +237,7 @@ def test_what_mends_it_is_carried_beside_the_reason_whatever_bwrap_says(
     monkeypatch.setenv("PATH", str(tmp_path))
     found = probe.__wrapped__()
     assert isinstance(found, Absence) and found.why.endswith("is not installed")
-    assert found.mend == "allow namespaces to this user or container, or go without: --sandbox none"
+    assert found.fix == "allow namespaces to this user or container, or go without: --sandbox none"
 
 
 def test_the_proof_does_not_depend_on_what_the_search_path_leads_to(

@@ -135,29 +135,29 @@ def lay_out_batch(config: RunnerConfig, models: Sequence[str], options: BatchOpt
         raise UsageError("--commit needs scores, --judge-mode skip leaves none: leave one of them out")
     if options.judge_mode != "skip" and not options.judges:
         raise UsageError(f"--judge: name at least one of {', '.join(JUDGES)}, or --judge-mode skip")
-    benches: list[PreparedRun] = []
+    prepared_runs: list[PreparedRun] = []
     owners: dict[Path, str] = {}
     for model in models:
-        bench = lay_out(_for_model(config, model))
-        for scope in bench.plan.scopes:
-            if (other := owners.setdefault(scope, model)) != model or model in models[: len(benches)]:
+        prepared = lay_out(_for_model(config, model))
+        for scope in prepared.plan.scopes:
+            if (other := owners.setdefault(scope, model)) != model or model in models[: len(prepared_runs)]:
                 raise UsageError(f"{model} and {other} would write to the same folder {scope}: name one of them")
-        benches.append(bench)
-    return benches
+        prepared_runs.append(prepared)
+    return prepared_runs
 
 
-def plan_batch(benches: Sequence[PreparedRun], options: BatchOptions) -> BatchPlan:
+def plan_batch(prepared_runs: Sequence[PreparedRun], options: BatchOptions) -> BatchPlan:
     """Return what has to be done for some planned runs.
 
     Raises:
         UsageError: vLLM is to be started on another machine.
     """
-    config = benches[0].config
+    config = prepared_runs[0].config
     results = Path(config.output_dir).absolute()
     return BatchPlan(
         provider=config.provider,
         models=tuple(
-            PlannedModel(model=b.config.model, scopes=tuple(s.absolute() for s in b.plan.scopes)) for b in benches
+            PlannedModel(model=b.config.model, scopes=tuple(s.absolute() for s in b.plan.scopes)) for b in prepared_runs
         ),
         run_flags=(*_flags(config), *(f"--{name}" for name in ("yes", "resume", "force") if getattr(options, name))),
         judge_flags=_judge_flags(config, options),

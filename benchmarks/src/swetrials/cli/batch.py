@@ -64,14 +64,14 @@ def start(
     if wrong := _wrong_models(models, config.provider):
         print(f"{catalogue()}\n\n{wrong}", file=sys.stderr)
         return USAGE
-    benches = lay_out_batch(config, models, options)
-    plan = plan_batch(benches, options)
+    prepared_runs = lay_out_batch(config, models, options)
+    plan = plan_batch(prepared_runs, options)
     if dry_run:
-        print("\n\n".join(describe(bench) for bench in benches))
+        print("\n\n".join(describe(prepared) for prepared in prepared_runs))
         return 0
     if (running := process.find(_folder(), _SERVICE)) is not None:
         raise UsageError(f"a batch is running already: pid {running.pid}; see: swetrials batch status")
-    if not _checked(benches, options):
+    if not _checked(prepared_runs, options):
         print("pre-flight failed: nothing was run", file=sys.stderr)
         return PREFLIGHT
     for variable, key in {KEY_VARIABLE: config.api_key, JUDGE_KEY_VARIABLE: JudgeChoice.of(config).api_key}.items():
@@ -183,12 +183,12 @@ def _wrong_models(models: Sequence[str], provider: str) -> str:
     return "; ".join(strange)
 
 
-def _checked(benches: Sequence[PreparedRun], options: BatchOptions) -> bool:
+def _checked(prepared_runs: Sequence[PreparedRun], options: BatchOptions) -> bool:
     console = console_for_output()
 
     async def look() -> bool:
         good = True
-        async for check in batch_checks(benches, options):
+        async for check in batch_checks(prepared_runs, options):
             show_check(console, check)
             good = good and check.status != "failed"
         return good

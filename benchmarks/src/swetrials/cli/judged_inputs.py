@@ -37,15 +37,15 @@ def judge(
     """
     if settled := [f"--{name.replace('_', '-')}" for name in SETTLED if name in flags]:
         raise UsageError(f"{', '.join(settled)}: every judgment settles this by itself; leave it out")
-    bench = lay_out_judging(load_config(path, os.environ, flags))
-    file = out_json or default_file(bench)
+    prepared = lay_out_judging(load_config(path, os.environ, flags))
+    file = out_json or default_file(prepared)
     page = out_md or _page_of(file)
     console = console_for_output()
 
     async def go() -> JudgedInputs:
-        with viewer_of(console, bench, f"{bench.config.skill}, first step", "judgment", stream=stream) as viewer:
-            async with bench.provider.open(bench.config) as hosting:
-                return await judge_inputs(bench, file, hosting, options, viewer)
+        with viewer_of(console, prepared, f"{prepared.config.skill}, first step", "judgment", stream=stream) as viewer:
+            async with prepared.provider.open(prepared.config) as hosting:
+                return await judge_inputs(prepared, file, hosting, options, viewer)
 
     try:
         record = run_async(go)

@@ -32,8 +32,8 @@ def show_check(console: Console, check: Check) -> None:
     """Print a check, with what mends it below when it is not as it should be."""
     mark, style = _MARKS[check.status]
     _print_line(console, f"  {check.name}", Text(mark, style), Text(check.detail))
-    if check.mend and check.status in {"failed", "warning"}:
-        _print_line(console, "", Text(""), Text(f"-> {check.mend}", style="dim"))
+    if check.fix and check.status in {"failed", "warning"}:
+        _print_line(console, "", Text(""), Text(f"-> {check.fix}", style="dim"))
 
 
 def _print_line(console: Console, name: str, mark: Text, detail: Text) -> None:

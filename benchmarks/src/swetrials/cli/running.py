@@ -32,16 +32,16 @@ def dry_run(path: Path | None, flags: Mapping[str, object]) -> int:
 
 def run(path: Path | None, flags: Mapping[str, object], options: RunOptions, *, stream: bool) -> int:
     """Run trials and summarise them; with ``stream``, show what the agents do meanwhile."""
-    bench = lay_out(load_config(path, os.environ, flags))
+    prepared = lay_out(load_config(path, os.environ, flags))
     console = console_for_output()
 
     async def go() -> RunResult:
-        with viewer_of(console, bench, bench.config.skill, "trial", stream=stream) as viewer:
-            async with bench.provider.open(bench.config) as hosting:
-                return await run_plan(bench, hosting, options, viewer)
+        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=stream) as viewer:
+            async with prepared.provider.open(prepared.config) as hosting:
+                return await run_plan(prepared, hosting, options, viewer)
 
     result = run_async(go)
-    _show_scopes(console, bench.plan.scopes)
+    _show_scopes(console, prepared.plan.scopes)
     return _exit_code(console, result, ())
 
 
@@ -54,23 +54,23 @@ def end_to_end(
     stream: bool,
 ) -> int:
     """Run trials, judge them, summarise them; with ``stream``, show what the agents do meanwhile."""
-    bench = lay_out(load_config(path, os.environ, flags))
+    prepared = lay_out(load_config(path, os.environ, flags))
     console = console_for_output()
 
     async def go() -> tuple[RunResult, list[Judged]]:
-        with viewer_of(console, bench, bench.config.skill, "trial", stream=stream) as viewer:
+        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=stream) as viewer:
             return await run_and_judge(
-                bench,
+                prepared,
                 options,
                 judges,
-                JudgeChoice.of(bench.config),
+                JudgeChoice.of(prepared.config),
                 viewer,
                 lambda judged: viewer.say(judged_line(judged)),
             )
 
     result, words = run_async(go)
-    _show_scopes(console, bench.plan.scopes)
-    answering.show_scopes(console, bench.plan.scopes)
+    _show_scopes(console, prepared.plan.scopes)
+    answering.show_scopes(console, prepared.plan.scopes)
     return _exit_code(console, result, words)
 
 

@@ -23,11 +23,11 @@ _TIMEOUTS_SECONDS = {"connect_timeout": 5, "read_timeout": 10}
 
 
 class AwsError(KnownError):
-    """AWS could not be asked, or refused (``refused``). The message is one line, ``mend`` what to do about it."""
+    """AWS could not be asked, or refused (``refused``). The message is one line, ``fix`` what to do about it."""
 
-    def __init__(self, message: str, mend: str = "", *, refused: bool = False) -> None:
+    def __init__(self, message: str, fix: str = "", *, refused: bool = False) -> None:
         super().__init__(message)
-        self.mend = mend
+        self.fix = fix
         self.refused = refused
 
 

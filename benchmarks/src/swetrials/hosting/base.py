@@ -31,7 +31,7 @@ class Check:
     name: str
     status: Literal["ok", "warning", "failed", "skipped"]
     detail: str
-    mend: str = ""
+    fix: str = ""
     asks: bool = False
 
 

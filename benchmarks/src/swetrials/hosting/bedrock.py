@@ -104,7 +104,7 @@ class BedrockHosting:
             checks.append(Check("api_key", "warning", detail, f"give a Bedrock bearer token as {BEARER_VARIABLE}"))
         checks.append(await _endpoint_check(place.route.base_url))
         if isinstance(login, AwsError):
-            return [*checks, Check("credentials", "failed", str(login), login.mend or _RENEW)]
+            return [*checks, Check("credentials", "failed", str(login), login.fix or _RENEW)]
         checks += await run_sync(_login_checks, login, place.region)
         return [*checks, await run_sync(_model_check, place.route.model, login, place.region)]
 
@@ -205,7 +205,7 @@ def _identity_check(login: Login, region: str) -> Check:
     except AwsError as error:
         if error.refused:
             return Check("credentials", "failed", f"from {login.source}, refused by STS: {error}", _RENEW)
-        return Check("credentials", "warning", f"from {login.source}, STS could not be asked: {error}", error.mend)
+        return Check("credentials", "warning", f"from {login.source}, STS could not be asked: {error}", error.fix)
     return Check("credentials", "ok", f"from {login.source}: account {identity.account}, {identity.name}")
 
 
@@ -228,7 +228,7 @@ def _model_check(model: str, login: Login, region: str) -> Check:
     try:
         catalogue = list_models(login, region)
     except AwsError as error:
-        return Check("model", "skipped", f"{model}: the account's models could not be listed: {error}", error.mend)
+        return Check("model", "skipped", f"{model}: the account's models could not be listed: {error}", error.fix)
     return _find_in(catalogue, model, region)
 
 

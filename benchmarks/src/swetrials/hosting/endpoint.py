@@ -74,15 +74,15 @@ class EndpointHosting:
                     response = await client.get(url, headers=headers)
         except (httpx.HTTPError, TimeoutError) as error:
             problem = str(error) or f"nothing within {_TIMEOUT_SECONDS} s"
-            mend = "start the server, or mend --endpoint"
-            return [Check("endpoint", "failed", f"{url} does not answer: {problem}", mend)]
+            fix = "start the server, or mend --endpoint"
+            return [Check("endpoint", "failed", f"{url} does not answer: {problem}", fix)]
         if response.status_code == httpx.codes.NOT_FOUND:
             return [Check("endpoint", "warning", f"{url} answers, but lists no models: the model cannot be checked")]
         try:
             served = read_model_list(response)
         except ModelListError as error:
-            mend = "set SWETRIALS_API_KEY" if error.kind == "key_refused" else "mend --endpoint"
-            return [Check("endpoint", "failed", f"{url} {error}", mend)]
+            fix = "set SWETRIALS_API_KEY" if error.kind == "key_refused" else "mend --endpoint"
+            return [Check("endpoint", "failed", f"{url} {error}", fix)]
         wanted = self._route.model.split("[")[0]
         self._model = next((model for model in served if model.id == wanted), None)
         return [Check("endpoint", "ok", f"{url} answers"), self._model_check(served), *self._window_checks()]

@@ -95,18 +95,20 @@ class Judge(Protocol):
     def asks(self, submission: Submission) -> bool:
         """Whether scoring the trial takes what :meth:`prove` proves; without that, the rules alone score it."""
 
-    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> RubricEvaluation | TestsEvaluation:
+    async def score(
+        self, submission: Submission, context: JudgeContext, log: Path
+    ) -> RubricEvaluation | TestsEvaluation:
         """Return the judge's word on a trial.
 
         A judge that fails gives an unscored evaluation with the reason, never a score of 0.
 
         Args:
             submission: the trial.
-            bench: where to work.
+            context: where to work.
             log: where the judge's own stream is kept, when it has one.
         """
 
-    async def prove(self, bench: JudgeContext) -> Check:
+    async def prove(self, context: JudgeContext) -> Check:
         """Show, before a long run, that the judge can do its work here; ``skipped`` when it is not installed."""
 
 

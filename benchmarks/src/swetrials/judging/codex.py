@@ -101,12 +101,12 @@ class CodexJudge:
         """Return whether the model is asked: an infrastructure failure and a trial without artifacts need nobody."""
         return scored_by_rule(submission) is None
 
-    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, context: JudgeContext, log: Path) -> RubricEvaluation:
         """Score a trial's artifacts by the rubric. A judge that fails leaves the trial unscored.
 
         Args:
             submission: the trial.
-            bench: where to work.
+            context: where to work.
             log: receives the judge's event stream, secrets masked.
         """
         if (settled := scored_by_rule(submission)) is not None:
@@ -115,12 +115,12 @@ class CodexJudge:
         if installed is None:
             return unscored(_NOT_INSTALLED)
         try:
-            async with attempt_space_aside(bench.work_root, f"judge-{secrets.token_hex(6)}") as space:
-                return await self._judged(submission, bench, space, log, installed)
+            async with attempt_space_aside(context.work_root, f"judge-{secrets.token_hex(6)}") as space:
+                return await self._judged(submission, context, space, log, installed)
         except (CheckoutFailed, LaunchError, SpaceError, OSError) as error:
-            return unscored(bench.redactor.text(str(error)))
+            return unscored(context.redactor.text(str(error)))
 
-    async def prove(self, bench: JudgeContext) -> Check:
+    async def prove(self, context: JudgeContext) -> Check:
         """Prove the judge's route by one real call, and that its commands can run on this machine.
 
         A listing of models proves nothing; only a call shows that credentials, region and model fit together.
@@ -132,31 +132,31 @@ class CodexJudge:
             # Codex would try again until the limit, and then tell of the limit alone.
             closed = f"{self.settings.route.base_url} refuses the connection: nothing listens there"
             return Check(_CHECK, "failed", closed, "start the server, or mend --judge-endpoint")
-        async with attempt_space_aside(bench.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
+        async with attempt_space_aside(context.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
             try:
-                return await self._proved(bench, space, installed)
+                return await self._proved(context, space, installed)
             except LaunchError as error:
                 return Check(_CHECK, "failed", str(error), "make setup installs Codex")
 
-    async def _proved(self, bench: JudgeContext, space: Space, installed: Installed) -> Check:
+    async def _proved(self, context: JudgeContext, space: Space, installed: Installed) -> Check:
         route, limit = self.settings.route, self.settings.timeout_seconds
-        async with _watched(self.settings, space, bench.redactor) as (settings, meter):
+        async with _watched(self.settings, space, context.redactor) as (settings, meter):
             session = _Session(settings, space, installed.binary)
             if isinstance(route, PersonalRoute) and route.needs_login and await session.lacks_login():
                 # Codex would try until its limit to be let in without one.
                 return Check(_CHECK, "failed", "your own Codex is not logged in", route.remedy)
-            with StreamLog(space.artifacts / "proof.jsonl", bench.redactor) as stream:
+            with StreamLog(space.artifacts / "proof.jsonl", context.redactor) as stream:
                 answer = await session.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
         if answer.failure:
             told = answer.failure
             if meter is not None and isinstance(route, EndpointRoute):
                 told = told.replace(meter.route.base_url, route.base_url)
-            return Check(_CHECK, "failed", bench.redactor.text(told), route.remedy)
+            return Check(_CHECK, "failed", context.redactor.text(told), route.remedy)
         served = meter.block().models_served if meter else ()
         if self.settings.model and (others := another_answered(self.settings.model, served)):
             return Check(_CHECK, "warning", others, "mend --judge-model or --judge-endpoint, unless it is the same")
         if broken := await session.sandbox_failure():
-            detail = f"its commands cannot run here, so no score will be grounded: {bench.redactor.text(broken)}"
+            detail = f"its commands cannot run here, so no score will be grounded: {context.redactor.text(broken)}"
             return Check(_CHECK, "warning", detail, "allow unprivileged user namespaces on this machine")
         model = self.settings.model or ", ".join(served) or "of the configuration"
         return Check(_CHECK, "ok", f"codex {installed.version} via {route.provider}, model {model}, answered")
@@ -165,9 +165,9 @@ class CodexJudge:
         return find(PACKAGES["codex"], self.settings.tools)
 
     async def _judged(
-        self, submission: Submission, bench: JudgeContext, space: Space, log: Path, installed: Installed
+        self, submission: Submission, context: JudgeContext, space: Space, log: Path, installed: Installed
     ) -> RubricEvaluation:
-        commit = await clean_checkout(bench.repositories, submission, space.checkout)
+        commit = await clean_checkout(context.repositories, submission, space.checkout)
         session = _Session(self.settings, space, installed.binary)
         block = JudgeBlock(
             name=self.name,
@@ -181,9 +181,9 @@ class CodexJudge:
         )
         schema = space.temporary / "reply-schema.json"
         schema.write_bytes(orjson.dumps(reply_schema(present_units(submission))))
-        with StreamLog(log, bench.redactor) as stream:
+        with StreamLog(log, context.redactor) as stream:
             ask = partial(session.ask, limit_seconds=self.settings.timeout_seconds, schema=schema, stream=stream)
-            return await score_by_asking(submission, block, ask, bench.redactor)
+            return await score_by_asking(submission, block, ask, context.redactor)
 
 
 @asynccontextmanager

@@ -57,7 +57,7 @@ class TestsJudge:
         """Return whether the commands are run."""
         return submission.task.verify is not None and submission.outcome.valid
 
-    async def score(self, submission: Submission, bench: JudgeContext, log: Path) -> TestsEvaluation:
+    async def score(self, submission: Submission, context: JudgeContext, log: Path) -> TestsEvaluation:
         """Apply the patch, add the hidden files, run setup and commands; ``log`` is not used.
 
         A patch that does not apply fails. A checkout or a setup that fails says nothing about the patch and
@@ -69,44 +69,44 @@ class TestsJudge:
         if not submission.outcome.valid:
             return _unscored(f"not run: the trial ended as {submission.outcome.kind}, which says nothing of the model")
         try:
-            async with attempt_space_aside(bench.work_root, f"tests-{secrets.token_hex(6)}") as space:
-                return await _tested(submission, verify, space, bench)
+            async with attempt_space_aside(context.work_root, f"tests-{secrets.token_hex(6)}") as space:
+                return await _tested(submission, verify, space, context)
         except (CheckoutFailed, SpaceError, OSError) as error:
-            return _unscored(bench.redactor.text(str(error)))
+            return _unscored(context.redactor.text(str(error)))
 
-    async def prove(self, bench: JudgeContext) -> Check:
+    async def prove(self, context: JudgeContext) -> Check:
         """Tell whether the commands, which run a trial's code, will be confined."""
         name = "tests"
-        if bench.bwrap is None:
+        if context.bwrap is None:
             found = probe()
             absent = found if isinstance(found, Absence) else NOT_WANTED
             return Check(name, "warning", f"commands run without a sandbox: {absent.why}; none was tried")
         return Check(name, "ok", "commands run in bubblewrap; none was tried, setup included")
 
 
-async def _tested(submission: Submission, verify: Verify, space: Space, bench: JudgeContext) -> TestsEvaluation:
-    await clean_checkout(bench.repositories, submission, space.checkout)
+async def _tested(submission: Submission, verify: Verify, space: Space, context: JudgeContext) -> TestsEvaluation:
+    await clean_checkout(context.repositories, submission, space.checkout)
     try:
         if submission.patch:
             await to_thread.run_sync(apply_patch, space.checkout, submission.patch)
     except PatchError as error:
-        return _failed(bench.redactor.text(str(error)), patch_applied=False)
+        return _failed(context.redactor.text(str(error)), patch_applied=False)
     try:
         await to_thread.run_sync(place_hidden_files, space.checkout, submission.hidden_files)
     except PlacementError as error:
         return _failed(str(error), patch_applied=True) if submission.patch else _unscored(str(error))
-    evaluation = await _verified(verify, space, bench)
+    evaluation = await _verified(verify, space, context)
     return evaluation.model_copy(update={"patch_applied": True if submission.patch else None})
 
 
-async def _verified(verify: Verify, space: Space, bench: JudgeContext) -> TestsEvaluation:
+async def _verified(verify: Verify, space: Space, context: JudgeContext) -> TestsEvaluation:
     results: list[CommandResult] = []
     for argv in verify.setup:
-        results.append(await _run(argv, "setup", verify.timeout_seconds, space, bench))
+        results.append(await _run(argv, "setup", verify.timeout_seconds, space, context))
         if not results[-1].passed:
             return _unscored(f"setup failed: {_described(results[-1])}", results)
     for argv in verify.commands:
-        results.append(await _run(argv, "verify", verify.timeout_seconds, space, bench))
+        results.append(await _run(argv, "verify", verify.timeout_seconds, space, context))
     verified = [result for result in results if result.stage == "verify"]
     failed = [result for result in verified if not result.passed]
     return TestsEvaluation(
@@ -120,16 +120,16 @@ async def _verified(verify: Verify, space: Space, bench: JudgeContext) -> TestsE
 
 
 async def _run(
-    argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, space: Space, bench: JudgeContext
+    argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, space: Space, context: JudgeContext
 ) -> CommandResult:
     words: Sequence[str] = argv
-    if bench.bwrap is not None:
+    if context.bwrap is not None:
         words = confined(
             argv,
-            bwrap=bench.bwrap,
+            bwrap=context.bwrap,
             writable=(space.checkout, space.home, space.temporary),
-            hidden=bench.hidden,
-            readable=bench.readable,
+            hidden=context.hidden,
+            readable=context.readable,
         )
     command = Command(tuple(words), space.checkout, allowed_environment(space.home, space.temporary))
     try:
@@ -145,7 +145,7 @@ async def _run(
         stage=stage,
         exit_code=ended.exit_code if ended.cause == "exited" else None,
         duration_seconds=round(ended.wall_seconds, 3),
-        output_tail=bench.redactor.text(tail.decode(errors="replace")),
+        output_tail=context.redactor.text(tail.decode(errors="replace")),
     )
 
 

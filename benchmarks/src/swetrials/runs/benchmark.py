@@ -80,7 +80,7 @@ class RunResult:
 
 
 async def run_plan(
-    bench: PreparedRun,
+    prepared: PreparedRun,
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
@@ -90,7 +90,7 @@ async def run_plan(
     """Check everything, then run the trials that are to be run.
 
     Args:
-        bench: the planned run.
+        prepared: the planned run.
         hosting: its provider at work.
         options: what the person decided for this invocation.
         viewer: who is watching.
@@ -103,34 +103,36 @@ async def run_plan(
         MachinesError: the machines that agents are to run on cannot be reached.
         UsageError: another run is writing to the same results.
     """
-    with _only_run(bench.plan.scopes):
-        recover_killed(bench.plan.scopes, bench.prices)
-        standing = await run_sync(bench.standings)
+    with _only_run(prepared.plan.scopes):
+        recover_killed(prepared.plan.scopes, prepared.prices)
+        standing = await run_sync(prepared.standings)
         kept = [s for s in standing if options.resume and s.finished]
         to_run = [s for s in standing if s not in kept]
-        expected = forecast(bench, standing, len(to_run), resume=options.resume)
+        expected = forecast(prepared, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
-        about = (on_disk, budget_check(bench, expected))
-        async with bench.executor.open(bench.config) as machines:
+        about = (on_disk, budget_check(prepared, expected))
+        async with prepared.executor.open(prepared.config) as machines:
             more = partial(more_checks, len(to_run)) if more_checks else None
-            await preflight(bench, hosting, options, viewer, about, more, machines, idle=not to_run)
+            await preflight(prepared, hosting, options, viewer, about, more, machines, idle=not to_run)
             if in_the_way := sum(s.stale for s in to_run):
-                viewer.say(f"  earlier trials move to {bench.plan.output / TRASH} as theirs begin: {in_the_way}")
+                viewer.say(f"  earlier trials move to {prepared.plan.output / TRASH} as theirs begin: {in_the_way}")
             viewer.expect(len(to_run))
-            budget = expected.budget(bench.config.max_budget_usd)
-            crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
-            crew = replace(crew, listen=viewer.listener or crew.listen)
-            with locked(bench, judge):
-                made = await run_trials(crew, bench.plan.dataset, to_run, bench.plan.output, viewer.progress, machines)
+            budget = expected.budget(prepared.config.max_budget_usd)
+            context = prepared.context(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
+            context = replace(context, listen=viewer.listener or context.listen)
+            with locked(prepared, judge):
+                made = await run_trials(
+                    context, prepared.plan.dataset, to_run, prepared.plan.output, viewer.progress, machines
+                )
     return RunResult(
         tuple(made),
         tuple(s.state for s in kept if isinstance(s.state, Metrics)),
-        tuple(trial.folder for trial in bench.plan.trials),
+        tuple(trial.folder for trial in prepared.plan.trials),
     )
 
 
 async def preflight(
-    bench: PreparedRun,
+    prepared: PreparedRun,
     hosting: Hosting,
     options: RunOptions,
     viewer: Viewer,
@@ -143,7 +145,7 @@ async def preflight(
     """Check everything that a planned run of agents needs, and show each check as it is made.
 
     Args:
-        bench: the planned run.
+        prepared: the planned run.
         hosting: its provider at work.
         options: what the person decided for this invocation.
         viewer: who is watching.
@@ -164,23 +166,23 @@ async def preflight(
         failed |= check.status == "failed"
         viewer.check(check)
 
-    for check in machine_checks(bench.agent, bench.project, bench.sandbox, bench.work_root):
+    for check in machine_checks(prepared.agent, prepared.project, prepared.sandbox, prepared.work_root):
         show(check)
-    async for check in plan_checks(bench):
+    async for check in plan_checks(prepared):
         show(check)
-    async for check in route_checks(bench.agent, hosting):
+    async for check in route_checks(prepared.agent, hosting):
         show(check)
     for check in about:
         show(check)
-    for check in () if failed else await machines.checks(bench.crew(hosting), hosting.route("preflight")):
+    for check in () if failed else await machines.checks(prepared.context(hosting), hosting.route("preflight")):
         show(check)
     if idle:
         show(Check("probe", "skipped", "no test call was made: nothing is to run"))
     elif options.skip_probe:
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:
-        show(await probe(bench, bench.crew(hosting)))
-        if bench.provider.priced == "tokens":
+        show(await probe(prepared, prepared.context(hosting)))
+        if prepared.provider.priced == "tokens":
             spent = "and nothing was spent but for a billed probe"
     for check in await more_checks() if more_checks and not failed else ():
         show(check)

@@ -11,34 +11,34 @@ from swetrials.trials.plan import Trial, prompt_for
 from swetrials.workspace.space import Space
 
 
-def describe(bench: PreparedRun) -> str:
+def describe(prepared: PreparedRun) -> str:
     """Return, per trial, the command line, the environment with secrets masked, and the files written for it.
 
     What is only known at run time (the attempt's id, a port) stands in capitals.
     """
-    trials = len(bench.plan.trials)
+    trials = len(prepared.plan.trials)
     head = f"{trials} trial{'s' if trials != 1 else ''}; nothing is run"
-    return "\n\n".join([head, *(_trial(bench, trial) for trial in bench.plan.trials)])
+    return "\n\n".join([head, *(_trial(prepared, trial) for trial in prepared.plan.trials)])
 
 
-def _trial(bench: PreparedRun, trial: Trial) -> str:
-    space = Space.at(bench.work_root, f"{trial.label}-1-ID")
+def _trial(prepared: PreparedRun, trial: Trial) -> str:
+    space = Space.at(prepared.work_root, f"{trial.label}-1-ID")
     prompt = prompt_for(trial.task, space.checkout, space.artifacts)
-    job = job_for(bench.plan.skill, bench.config, space, prompt, bench.provider.preview(bench.config))
-    installed = find(bench.agent.package, bench.project.tools)
-    binary = installed.binary if installed else Path(f"{bench.agent.name}-NOT-INSTALLED")
-    launch = bench.agent.launch(binary, job)
-    command = command_for(bench.sandbox, installed.folder if installed else None, space, launch, [space.root])
+    job = job_for(prepared.plan.skill, prepared.config, space, prompt, prepared.provider.preview(prepared.config))
+    installed = find(prepared.agent.package, prepared.project.tools)
+    binary = installed.binary if installed else Path(f"{prepared.agent.name}-NOT-INSTALLED")
+    launch = prepared.agent.launch(binary, job)
+    command = command_for(prepared.sandbox, installed.folder if installed else None, space, launch, [space.root])
     lines = [
         f"== {trial.label}: {trial.folder.path}",
-        f"cwd: {command.cwd}  ({bench.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
-        f"sandbox: {bench.sandbox.name}",
+        f"cwd: {command.cwd}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
+        f"sandbox: {prepared.sandbox.name}",
         "argv:",
         *(f"  {shlex.quote(word)}" for word in command.argv),
         f"standard input: {launch.stdin or 'empty'}",
         "environment:",
         *(
-            f"  {name}={MASK if bench.redactor.hides(name, value) else value}"
+            f"  {name}={MASK if prepared.redactor.hides(name, value) else value}"
             for name, value in sorted(command.environment.items())
         ),
         "files:",
@@ -46,4 +46,4 @@ def _trial(bench: PreparedRun, trial: Trial) -> str:
         "prompt:",
         *(f"  {line}" for line in prompt.splitlines()),
     ]
-    return bench.redactor.text("\n".join(lines))
+    return prepared.redactor.text("\n".join(lines))

@@ -25,7 +25,7 @@ from swetrials.workspace.space import private_root
 
 
 async def run_and_judge(
-    bench: PreparedRun,
+    prepared: PreparedRun,
     options: RunOptions,
     judges: Sequence[str],
     choice: JudgeChoice,
@@ -41,11 +41,11 @@ async def run_and_judge(
         PreflightError: a check failed, a judge's among them; nothing was spent.
         UsageError: a judge or its route is unknown, or another run is writing to the same results.
     """
-    rehearsal = bench.provider.scripted
-    dataset = bench.plan.dataset
-    datasets = Datasets(dataset, bench.project.dataset)
-    folders = [trial.folder for trial in bench.plan.trials]
-    async with open_judges(judges, choice, bench.project, rehearsal=rehearsal, datasets=[dataset.path]) as opened:
+    rehearsal = prepared.provider.scripted
+    dataset = prepared.plan.dataset
+    datasets = Datasets(dataset, prepared.project.dataset)
+    folders = [trial.folder for trial in prepared.plan.trials]
+    async with open_judges(judges, choice, prepared.project, rehearsal=rehearsal, datasets=[dataset.path]) as opened:
         absent: set[str] = set()
 
         async def checks(to_run: int) -> list[Check]:
@@ -53,19 +53,19 @@ async def run_and_judge(
             for judge in opened:
                 if not to_run and not outstanding(folders, judge, datasets, overwrite=False, repo=None):
                     continue
-                check = await judge.prove(bench.judging)
+                check = await judge.prove(prepared.judging)
                 if check.status == "skipped":
                     absent.add(judge.name)
                 found.append(check)
             return found
 
-        async with bench.provider.open(bench.config) as hosting:
+        async with prepared.provider.open(prepared.config) as hosting:
             pin = choice.pin(judges, rehearsal=rehearsal)
-            result = await run_plan(bench, hosting, options, viewer, checks, pin)
+            result = await run_plan(prepared, hosting, options, viewer, checks, pin)
         words = await judge_trials(
             result.folders,
             [judge for judge in opened if judge.name not in absent],
-            bench.judging,
+            prepared.judging,
             datasets,
             overwrite=False,
             repo=None,
@@ -115,7 +115,7 @@ async def judge_folders(
         raise UsageError(f"{request.folder} holds {held}: add --recursive to judge what is below it")
     project = find_project()
     datasets = Datasets(load_dataset(request.dataset) if request.dataset else None, project.dataset)
-    bench = _judging_bench(request, project)
+    context = _judge_context(request, project)
     words: list[Judged] = []
     for rehearsal, group in _by_kind(folders):
         files = sorted({found.path for folder in group if (found := _dataset_of(datasets, folder)) is not None})
@@ -123,25 +123,25 @@ async def judge_folders(
             able = []
             for judge in judges:
                 needed = outstanding(group, judge, datasets, overwrite=request.overwrite, repo=request.repo)
-                if not needed or await _able(judge, bench, show):
+                if not needed or await _able(judge, context, show):
                     able.append(judge)
             if not able:
                 raise PreflightError("no judge can work here: nothing was judged")
             words += await judge_trials(
-                group, able, bench, datasets, overwrite=request.overwrite, repo=request.repo, observe=observe
+                group, able, context, datasets, overwrite=request.overwrite, repo=request.repo, observe=observe
             )
     return words
 
 
-async def _able(judge: Judge, bench: JudgeContext, show: Callable[[Check], None]) -> bool:
-    check = await judge.prove(bench)
+async def _able(judge: Judge, context: JudgeContext, show: Callable[[Check], None]) -> bool:
+    check = await judge.prove(context)
     show(check)
     if check.status == "failed":
         raise PreflightError(f"the {judge.name} judge cannot work here: nothing was judged")
     return check.status != "skipped"
 
 
-def _judging_bench(request: JudgingRequest, project: Project) -> JudgeContext:
+def _judge_context(request: JudgingRequest, project: Project) -> JudgeContext:
     root = private_root(request.clone_root)
     box = sandbox_for("auto", project, project.dataset, request.folder, root)
     redactor = Redactor.from_environment(os.environ)

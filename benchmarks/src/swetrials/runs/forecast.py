@@ -38,24 +38,24 @@ class Forecast:
         return Budget(limit_usd, self.spent_usd, self.per_trial_usd or 0.0)
 
 
-def forecast(bench: PreparedRun, standings: Sequence[Standing], to_run: int, *, resume: bool) -> Forecast:
+def forecast(prepared: PreparedRun, standings: Sequence[Standing], to_run: int, *, resume: bool) -> Forecast:
     """Look for earlier trials in the results tree and take their mean cost.
 
     It is a mean over valid trials, whatever their task, since these are what is paid for: no figure of the model's
     (see :mod:`swetrials.results.figures`), and none of it is published.
 
     Args:
-        bench: the planned run.
+        prepared: the planned run.
         standings: what is on disk of its trials.
         to_run: how many of them are to run.
         resume: whether all that the trials on disk have cost is a part of this run.
     """
-    place = bench.plan.output / model_slug(bench.config.model) / bench.agent.folder
+    place = prepared.plan.output / model_slug(prepared.config.model) / prepared.agent.folder
     earlier = [record for folder in trial_folders(place) if isinstance(record := state_of(folder), Metrics)]
     costs = [
         record.total_cost_usd
         for record in earlier
-        if record.outcome.valid and record.provider == bench.config.provider and record.total_cost_usd is not None
+        if record.outcome.valid and record.provider == prepared.config.provider and record.total_cost_usd is not None
     ]
     # What begins anew leaves behind what others cost, and goes on with the attempts of its own trials.
     kept = [attempt for standing in standings for attempt in standing.earlier.attempts]
@@ -64,16 +64,16 @@ def forecast(bench: PreparedRun, standings: Sequence[Standing], to_run: int, *, 
     return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
 
 
-def budget_check(bench: PreparedRun, found: Forecast) -> Check:
+def budget_check(prepared: PreparedRun, found: Forecast) -> Check:
     """Say what the run will probably cost, and hold that against its limit."""
-    limit = bench.config.max_budget_usd
-    without = unpriced(bench.config, bench.provider, bench.prices)
-    remedy = f"add a row for it to {bench.prices.label} under tokens:, or say --dollars-per-hour"
+    limit = prepared.config.max_budget_usd
+    without = unpriced(prepared.config, prepared.provider, prepared.prices)
+    remedy = f"add a row for it to {prepared.prices.label} under tokens:, or say --dollars-per-hour"
     if without and limit is not None:
         return Check("budget", "failed", f"no limit can be kept: {without}", f"{remedy}, or leave out --max-budget-usd")
     if without:
         return Check("budget", "warning", f"the cost will be unknown: {without}", remedy)
-    if bench.provider.priced == "free":
+    if prepared.provider.priced == "free":
         return Check("budget", "ok", "free")
     bound = "" if limit is None else f"; limit ${limit:,.2f}, ${found.spent_usd:,.2f} of it spent"
     if limit is not None and found.spent_usd >= limit:
@@ -86,8 +86,8 @@ def budget_check(bench: PreparedRun, found: Forecast) -> Check:
         detail = f"about ${expected:,.2f} for {trials}, from {earlier}{bound}"
     if expected is not None and limit is not None and found.spent_usd + expected > limit:
         return Check("budget", "warning", f"{detail}: not all may begin", "--max-budget-usd, or fewer --tasks")
-    if missing := unpriced_buckets(bench.config, bench.provider, bench.prices):
-        known = f"no price is known for {', '.join(missing)} of {bench.config.model}"
+    if missing := unpriced_buckets(prepared.config, prepared.provider, prepared.prices):
+        known = f"no price is known for {', '.join(missing)} of {prepared.config.model}"
         counts_no_more = "" if limit is None else ", and the limit counts no more"
         detail += f'; {known}: a cost with such tokens is an "at least"{counts_no_more}'
         return Check("budget", "warning", detail, remedy)

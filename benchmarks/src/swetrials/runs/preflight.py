@@ -38,8 +38,8 @@ def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: 
     """Look at the programs and the disk that any run of an agent needs."""
     installed = find(agent.package, project.tools)
     if installed is None:
-        mend = f"swetrials agents install {agent.name}"
-        yield Check("agent", "failed", f"{agent.name} {agent.package.version} is not installed", mend)
+        fix = f"swetrials agents install {agent.name}"
+        yield Check("agent", "failed", f"{agent.name} {agent.package.version} is not installed", fix)
     else:
         yield Check("agent", "ok", f"{agent.name} {installed.version}")
     yield Check("git", "ok", git_version()) if shutil.which("git") else _no_git()
@@ -47,13 +47,13 @@ def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: 
     yield _space(work_root)
 
 
-async def plan_checks(bench: PreparedRun) -> AsyncIterator[Check]:
+async def plan_checks(prepared: PreparedRun) -> AsyncIterator[Check]:
     """Look at the settings, the dataset and the repositories of a planned run."""
-    yield await run_sync(_settings, bench)
-    yield Check("dataset", "ok", f"{bench.plan.dataset.path}: {counted(len(bench.plan.trials), 'trial')}")
-    tasks = {trial.task.id: trial.task for trial in bench.plan.trials}.values()
-    for repo, group in _by_repository(bench, list(tasks)).items():
-        yield await run_sync(_repository, bench, repo, group)
+    yield await run_sync(_settings, prepared)
+    yield Check("dataset", "ok", f"{prepared.plan.dataset.path}: {counted(len(prepared.plan.trials), 'trial')}")
+    tasks = {trial.task.id: trial.task for trial in prepared.plan.trials}.values()
+    for repo, group in _by_repository(prepared, list(tasks)).items():
+        yield await run_sync(_repository, prepared, repo, group)
 
 
 def _sandbox(sandbox: Sandbox) -> Check:
@@ -65,7 +65,7 @@ def _sandbox(sandbox: Sandbox) -> Check:
             else ("the agent can read whatever you can")
         )
         detail = f"none, {sandbox.missing.why}: {whom}; run only repositories and models that you trust"
-        return Check("sandbox", "warning", detail, sandbox.missing.mend)
+        return Check("sandbox", "warning", detail, sandbox.missing.fix)
     if sandbox.as_root:
         detail = f"bubblewrap, running as root, {sandbox.as_root}: {hides}, but it can read all other files of root"
         return Check("sandbox", "warning", detail, "run the harness as an ordinary user")
@@ -86,30 +86,30 @@ def _space(place: Path) -> Check:
     return Check("disk", "ok", detail)
 
 
-def _settings(bench: PreparedRun) -> Check:
-    if bench.config.settings_file is None:
+def _settings(prepared: PreparedRun) -> Check:
+    if prepared.config.settings_file is None:
         return Check("settings", "ok", "the agent's own defaults, with the route pinned")
     try:
-        bench.agent.check_settings(Path(bench.config.settings_file))
+        prepared.agent.check_settings(Path(prepared.config.settings_file))
     except ValueError as error:
         return Check("settings", "failed", str(error), "mend --settings-file")
-    return Check("settings", "ok", bench.config.settings_file)
+    return Check("settings", "ok", prepared.config.settings_file)
 
 
-def _by_repository(bench: PreparedRun, tasks: Sequence[Task]) -> dict[str, list[Task]]:
+def _by_repository(prepared: PreparedRun, tasks: Sequence[Task]) -> dict[str, list[Task]]:
     groups: dict[str, list[Task]] = {}
     for task in tasks:
-        groups.setdefault(bench.plan.dataset.repo_address(task), []).append(task)
+        groups.setdefault(prepared.plan.dataset.repo_address(task), []).append(task)
     return groups
 
 
-def _repository(bench: PreparedRun, repo: str, tasks: Sequence[Task]) -> Check:
+def _repository(prepared: PreparedRun, repo: str, tasks: Sequence[Task]) -> Check:
     try:
-        commits = {bench.repositories.resolve(repo, task.ref)[:12] for task in tasks}
+        commits = {prepared.repositories.resolve(repo, task.ref)[:12] for task in tasks}
     except GitError as error:
         return Check("repository", "failed", str(error), f"mend repo or ref of {tasks[0].id}")
     found = f"{tasks[0].repo} at {', '.join(sorted(commits))}"
-    if reason := bench.repositories.out_of_reach(repo):
+    if reason := prepared.repositories.out_of_reach(repo):
         detail = f"{found}, as its tags were when it was last reached: {reason}"
         return Check("repository", "warning", detail, "reach it, or give full commit ids as refs")
     return Check("repository", "ok", found)
@@ -130,18 +130,18 @@ def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool, force
     foreign = [s for s in stale if s.foreign]
     if resume and foreign and not force:
         detail = f"finished trials of which something else was asked: {_listed([s.told for s in foreign])}"
-        mend = "--resume --force to run them again (the old ones move to .trash), or another --output-dir"
+        fix = "--resume --force to run them again (the old ones move to .trash), or another --output-dir"
         if any("commit" in s.differs for s in foreign):
-            mend = f"the commit that they ran at as the ref of their tasks keeps them; or {mend}"
-        return Check("results", "failed", detail, mend)
+            fix = f"the commit that they ran at as the ref of their tasks keeps them; or {fix}"
+        return Check("results", "failed", detail, fix)
     if resume:
         finished = sum(s.finished for s in stale)
         return Check("results", "ok", f"resuming: {finished} finished trials stay, {len(standings) - finished} to run")
     listed = _listed([f"{s.trial.label} ({_state(s)})" for s in stale])
     if yes:
         return Check("results", "warning", f"earlier trials move to .trash: {listed}")
-    mend = "--resume to keep what is finished, or --yes to move them to .trash"
-    return Check("results", "failed", f"earlier trials in the way: {listed}", mend)
+    fix = "--resume to keep what is finished, or --yes to move them to .trash"
+    return Check("results", "failed", f"earlier trials in the way: {listed}", fix)
 
 
 def _listed(trials: Sequence[str]) -> str:
@@ -167,40 +167,40 @@ def no_common_dialect(agent: Agent, offered: frozenset[Dialect]) -> str:
     return f"{agent.name} speaks {speaks}; the endpoint understands {hears}"
 
 
-async def probe(bench: PreparedRun, crew: RunContext) -> Check:
+async def probe(prepared: PreparedRun, context: RunContext) -> Check:
     """Make one tiny call through the very agent and route, in an empty folder."""
     # Two runs that begin in one second must not share a mark: the one that ends first would kill the other's agent.
     attempt_id = f"probe-{secrets.token_hex(6)}"
     tally = Tally()
-    own_route = crew.hosting.route(attempt_id)
-    crew = crew.hiding(own_route.secrets)
-    async with attempt_space_aside(crew.work_root, attempt_id) as space:
+    own_route = context.hosting.route(attempt_id)
+    context = context.hiding(own_route.secrets)
+    async with attempt_space_aside(context.work_root, attempt_id) as space:
         stderr = space.root / "stderr.log"
         try:
-            async with open_way(crew, own_route, space.root / "requests.jsonl") as way:
-                ended = await _ask_once(bench, crew, space, way.route, tally, stderr)
+            async with open_way(context, own_route, space.root / "requests.jsonl") as way:
+                ended = await _ask_once(prepared, context, space, way.route, tally, stderr)
         except LaunchError as error:
-            return Check("probe", "failed", str(error), f"swetrials agents install {bench.agent.name}")
-        said = crew.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
+            return Check("probe", "failed", str(error), f"swetrials agents install {prepared.agent.name}")
+        said = context.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
     seen = way.meter.block() if way.meter is not None else None
     if _answered(tally, seen):
-        if seen is not None and (others := another_answered(bench.config.model, seen.models_served)):
-            mend = "mend --model or --endpoint, unless it is another name of the same"
-            return Check("probe", "warning", others, mend)
+        if seen is not None and (others := another_answered(prepared.config.model, seen.models_served)):
+            fix = "mend --model or --endpoint, unless it is another name of the same"
+            return Check("probe", "warning", others, fix)
         # The agent names the model that it was told to ask, whoever answers.
-        who = f"{bench.config.model} answered" if seen is not None else "answered, by which model nobody saw,"
+        who = f"{prepared.config.model} answered" if seen is not None else "answered, by which model nobody saw,"
         answered = f"{who} in {ended.wall_seconds:.1f} s"
         if way.unmetered:
             return Check("probe", "warning", f"{answered}, past the meter: {way.unmetered}", "mend it, or --no-meter")
         return Check("probe", "ok", answered)
-    detail = crew.redactor.text(f"{tally.outcome.kind}: {tally.outcome.detail}")
+    detail = context.redactor.text(f"{tally.outcome.kind}: {tally.outcome.detail}")
     if tally.end is None:
         detail = f"exit code {ended.exit_code} without an answer{': ' if said else ''}{said}"
     if tally.end is None and (retry := tally.pending_retry):
         detail = f"still being refused after {_PROBE_SECONDS:.0f} s: {retry.reason} (status {retry.status})"
     elif tally.end is not None and tally.outcome.kind is OutcomeKind.COMPLETED:
         detail = "the agent says that it was answered, and the meter saw no answer of a model"
-    billed = _billed(tally.usage if seen is None else seen.usage) if bench.provider.priced == "tokens" else ""
+    billed = _billed(tally.usage if seen is None else seen.usage) if prepared.provider.priced == "tokens" else ""
     return Check("probe", "failed", f"{detail}{billed}", "mend the route, or --skip-probe to go on regardless")
 
 
@@ -226,20 +226,20 @@ def _answered(tally: Tally, seen: RequestsBlock | None) -> bool:
 
 
 async def _ask_once(
-    bench: PreparedRun, crew: RunContext, space: Space, route: Route, tally: Tally, stderr: Path
+    prepared: PreparedRun, context: RunContext, space: Space, route: Route, tally: Tally, stderr: Path
 ) -> Ended:
-    config = bench.config.model_copy(update={"request_retries": 1, "max_turns": 1})
-    job = replace(job_for(crew.skill, config, space, _PROBE_PROMPT, route), skill=None)
-    launch = bench.agent.launch(crew.installed.binary, job)
+    config = prepared.config.model_copy(update={"request_retries": 1, "max_turns": 1})
+    job = replace(job_for(context.skill, config, space, _PROBE_PROMPT, route), skill=None)
+    launch = prepared.agent.launch(context.installed.binary, job)
     write_files(launch)
-    reader = bench.agent.reader()
+    reader = prepared.agent.reader()
 
     def on_output(data: bytes) -> bool:
         tally.add(reader.feed(data))
         return tally.end is not None
 
     limits = ProcessLimits(_PROBE_SECONDS, grace_seconds=2)
-    command = command_for(crew.sandbox, crew.installed.folder, space, launch, [space.root])
+    command = command_for(context.sandbox, context.installed.folder, space, launch, [space.root])
     ended = await run_group(
         command, limits, mark=space.root.name, on_output=on_output, stderr=stderr, stdin=launch.stdin
     )

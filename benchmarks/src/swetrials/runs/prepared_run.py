@@ -82,7 +82,7 @@ class PreparedRun:
         box = self.sandbox
         return JudgeContext(self.repositories, self.work_root, self.redactor, box.bwrap, box.hidden, box.readable)
 
-    def crew(self, hosting: Hosting, *, keep_checkouts: bool = False, budget: Budget | None = None) -> RunContext:
+    def context(self, hosting: Hosting, *, keep_checkouts: bool = False, budget: Budget | None = None) -> RunContext:
         """Return what the run's attempts share.
 
         Args:

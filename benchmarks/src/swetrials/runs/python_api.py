@@ -37,13 +37,13 @@ def run(
     Raises:
         KnownError: nothing was run; the message says what is wrong and what mends it.
     """
-    bench = lay_out(load_config(Path(config_file) if config_file else None, os.environ, keys))
-    clear_up(bench.work_root, lambda line: None)
+    prepared = lay_out(load_config(Path(config_file) if config_file else None, os.environ, keys))
+    clear_up(prepared.work_root, lambda line: None)
     failed: list[Check] = []
 
     async def go() -> RunResult:
-        async with bench.provider.open(bench.config) as hosting:
-            return await run_plan(bench, hosting, RunOptions(yes=yes, resume=resume), _Silent(failed))
+        async with prepared.provider.open(prepared.config) as hosting:
+            return await run_plan(prepared, hosting, RunOptions(yes=yes, resume=resume), _Silent(failed))
 
     result = _told(go, failed)
     return [*result.kept, *result.made]

@@ -53,20 +53,20 @@ def lay_out_judging(config: RunnerConfig) -> PreparedRun:
         PlanError: a task or the skill is unknown.
         StepError: the skill has no first step that can be run alone.
     """
-    bench = lay_out(with_benchmark(config, find_project()).model_copy(update=SETTLED))
-    return replace(bench, plan=replace(bench.plan, skill=first_step(bench.plan.skill)))
+    prepared = lay_out(with_benchmark(config, find_project()).model_copy(update=SETTLED))
+    return replace(prepared, plan=replace(prepared.plan, skill=first_step(prepared.plan.skill)))
 
 
-def default_file(bench: PreparedRun) -> Path:
+def default_file(prepared: PreparedRun) -> Path:
     """Return where judgments are kept unless told: with a clone's published figures, or with the results."""
-    rehearsal = bench.provider.scripted
-    of_a_clone = bench.project.brought_along is None
-    folder = bench.project.metrics if of_a_clone and not rehearsal else Path(bench.config.output_dir)
-    return folder / f"swe-router-judged-inputs-{bench.agent.name}.json"
+    rehearsal = prepared.provider.scripted
+    of_a_clone = prepared.project.brought_along is None
+    folder = prepared.project.metrics if of_a_clone and not rehearsal else Path(prepared.config.output_dir)
+    return folder / f"swe-router-judged-inputs-{prepared.agent.name}.json"
 
 
 async def judge_inputs(
-    bench: PreparedRun, path: Path, hosting: Hosting, options: RunOptions, viewer: Viewer
+    prepared: PreparedRun, path: Path, hosting: Hosting, options: RunOptions, viewer: Viewer
 ) -> JudgedInputs:
     """Check everything, then make the judgments that a file does not hold yet, and return what it then holds.
 
@@ -74,7 +74,7 @@ async def judge_inputs(
     by the next call; one that the agent spoilt is not.
 
     Args:
-        bench: from :func:`lay_out_judging`.
+        prepared: from :func:`lay_out_judging`.
         path: the file, which is begun or gone on with.
         hosting: the provider at work.
         options: what the person decided for this invocation.
@@ -85,25 +85,25 @@ async def judge_inputs(
         RecordError: there is a file, and it is not a record of this kind.
         UsageError: it holds judgments of something else, or somebody is writing to it.
     """
-    with _only_writer(bench.work_root, path):
-        judging = _Judging(bench, path)
+    with _only_writer(prepared.work_root, path):
+        judging = _Judging(prepared, path)
         if not judging.missing:
             return judging.finish()
         expected = judging.forecast()
-        about = (judging.standing(), budget_check(bench, expected))
-        await preflight(bench, hosting, options, viewer, about)
+        about = (judging.standing(), budget_check(prepared, expected))
+        await preflight(prepared, hosting, options, viewer, about)
         viewer.expect(expected.to_run)
-        budget = expected.budget(bench.config.max_budget_usd)
-        crew = bench.crew(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
-        await judging.judge_all(replace(crew, listen=viewer.listener or crew.listen), viewer)
+        budget = expected.budget(prepared.config.max_budget_usd)
+        context = prepared.context(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
+        await judging.judge_all(replace(context, listen=viewer.listener or context.listen), viewer)
         return judging.finish()
 
 
 class _Judging:
     """The judgments of one file: those that it holds already, and those that are made now."""
 
-    def __init__(self, bench: PreparedRun, path: Path) -> None:
-        self._bench = bench
+    def __init__(self, prepared: PreparedRun, path: Path) -> None:
+        self._prepared = prepared
         self._path = path
         self._record = self._begun()
 
@@ -111,7 +111,7 @@ class _Judging:
     def missing(self) -> Sequence[Trial]:
         """What was asked for and has no judgment that settles it."""
         settled = {(judgment.task, judgment.repeat) for judgment in self._record.judgments if judgment.settled}
-        return [trial for trial in self._bench.plan.trials if (trial.task.id, trial.repeat) not in settled]
+        return [trial for trial in self._prepared.plan.trials if (trial.task.id, trial.repeat) not in settled]
 
     def finish(self) -> JudgedInputs:
         """Return what the file holds now; it says so when that is all that was asked for."""
@@ -131,19 +131,19 @@ class _Judging:
         return found.model_copy(update={"repeats": max(found.repeats or 1, fresh.repeats or 1)})
 
     def _header(self) -> JudgedInputs:
-        bench, config = self._bench, self._bench.config
+        prepared, config = self._prepared, self._prepared.config
         return JudgedInputs(
-            dataset=bench.plan.dataset.dataset.name,
-            rehearsal=bench.provider.scripted,
-            agent=bench.agent.folder,
+            dataset=prepared.plan.dataset.dataset.name,
+            rehearsal=prepared.provider.scripted,
+            agent=prepared.agent.folder,
             model=config.model,
             provider=config.provider,
             aws_region=config.aws_region,
             skill=config.skill,
-            skill_sha256=sha256_of(bench.plan.skill.text),
+            skill_sha256=sha256_of(prepared.plan.skill.text),
             allowed_tools=config.allowed_tools,
             permission_mode=config.permission_mode,
-            sandbox=bench.sandbox.name,
+            sandbox=prepared.sandbox.name,
             harness_version=__version__,
             repeats=config.repeats,
             started_at=_now(),
@@ -151,15 +151,15 @@ class _Judging:
 
     def _differences(self, found: JudgedInputs, fresh: JudgedInputs) -> list[str]:
         differs = [name for name in _SAME if getattr(found, name) != getattr(fresh, name)]
-        asked = {trial.task.id: question_sha256(trial.task) for trial in self._bench.plan.trials}
+        asked = {trial.task.id: question_sha256(trial.task) for trial in self._prepared.plan.trials}
         reworded = {j.task for j in found.judgments if asked.get(j.task, j.prompt_sha256) != j.prompt_sha256}
         return [*differs, *(f"wording of {task}" for task in asked if task in reworded)]
 
     def standing(self) -> Check:
         """Say what the file holds already."""
         to_make = len(self.missing)
-        kept = len(self._bench.plan.trials) - to_make
-        there = f"{kept} of {len(self._bench.plan.trials)} are there, " if kept else ""
+        kept = len(self._prepared.plan.trials) - to_make
+        there = f"{kept} of {len(self._prepared.plan.trials)} are there, " if kept else ""
         return Check("judgments", "ok", f"{self._path}: {there}{to_make} to make")
 
     def forecast(self) -> Forecast:
@@ -168,16 +168,16 @@ class _Judging:
         spent = self._record.cost.amount_usd or 0.0
         return Forecast(len(self.missing), len(costs), mean(costs) if costs else None, spent)
 
-    async def judge_all(self, crew: RunContext, viewer: Viewer) -> None:
+    async def judge_all(self, context: RunContext, viewer: Viewer) -> None:
         """Make the judgments that are missing, at most ``concurrency`` at a time, as long as the budget lasts."""
 
         async def one(trial: Trial) -> None:
-            if not crew.budget.closed:
-                await self._judge(crew, trial, viewer)
+            if not context.budget.closed:
+                await self._judge(context, trial, viewer)
 
-        await in_turn(crew, self.missing, one)
+        await in_turn(context, self.missing, one)
 
-    async def _judge(self, crew: RunContext, trial: Trial, viewer: Viewer) -> None:
+    async def _judge(self, context: RunContext, trial: Trial, viewer: Viewer) -> None:
         def watch(tally: Tally, cost_usd: float | None) -> None:
             viewer.progress(Progress(trial, "judging", tally.turns, tally.usage.usage.total, cost_usd))
 
@@ -195,10 +195,10 @@ class _Judging:
             )
 
         viewer.progress(Progress(trial, "checkout"))
-        await judge_task(crew, self._bench.plan.dataset, trial, watch, keep)
+        await judge_task(context, self._prepared.plan.dataset, trial, watch, keep)
 
     def _with(self, judgment: InputJudgment) -> JudgedInputs:
-        order = [task.id for task in self._bench.plan.dataset.dataset.tasks]
+        order = [task.id for task in self._prepared.plan.dataset.dataset.tasks]
         under_way = self._record.model_copy(update={"ended_at": None})
         return with_judgments(under_way, [*self._record.judgments, judgment], order)
 

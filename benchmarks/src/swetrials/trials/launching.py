@@ -79,23 +79,23 @@ class Way:
 
 @asynccontextmanager
 async def open_way(
-    crew: RunContext, route: Route, log: Path, observe: Callable[[RequestRecord], None] | None = None
+    context: RunContext, route: Route, log: Path, observe: Callable[[RequestRecord], None] | None = None
 ) -> AsyncIterator[Way]:
     """Put the meter on a route, unless the configuration says otherwise or it cannot sign for the route.
 
     Behind the meter the agent holds a key that is good for nothing else.
 
     Args:
-        crew: the run.
+        context: the run.
         route: the real way to the model.
         log: where the meter logs each request.
         observe: called with each request when it ends, where there is a meter.
     """
     async with AsyncExitStack() as stack:
         way = Way(route)
-        if crew.config.meter:
+        if context.config.meter:
             try:
-                passing = metered(route, log, crew.redactor, keep_bodies=crew.config.keep_bodies, observe=observe)
+                passing = metered(route, log, context.redactor, keep_bodies=context.config.keep_bodies, observe=observe)
                 meter = await stack.enter_async_context(passing)
                 way = Way(meter.route, meter)
             except CannotSign as reason:

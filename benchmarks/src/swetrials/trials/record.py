@@ -38,7 +38,7 @@ _DIGITS = 3  # of seconds
 class TrialLedger:
     """A trial under way: its identity, what earlier sessions have left of it, and the attempts made so far."""
 
-    crew: RunContext
+    context: RunContext
     dataset: LoadedDataset
     trial: Trial
     planned_at: datetime
@@ -59,8 +59,8 @@ def record_of(ledger: TrialLedger, ended: datetime | None) -> Metrics:
 
     Its sums are over all attempts that it ever had. How it ended is what the last attempt of this session says.
     """
-    crew, trial = ledger.crew, ledger.trial
-    config, task = crew.config, trial.task
+    context, trial = ledger.context, ledger.trial
+    config, task = context.config, trial.task
     last = ledger.attempts[-1].record if ledger.attempts else None
     outcome = ledger.failure or (last.outcome if last and ended else _stopped(ended))
     before_the_first = (ledger.started_at - ledger.planned_at).total_seconds()
@@ -72,13 +72,13 @@ def record_of(ledger: TrialLedger, ended: datetime | None) -> Metrics:
         tags=task.tags,
         model=config.model,
         model_slug=model_slug(config.model),
-        agent=crew.agent.folder,
+        agent=context.agent.folder,
         skill=config.skill,
         provider=config.provider,
         endpoint=config.endpoint,
         aws_region=config.aws_region,
-        serving=crew.provider.serving,
-        hosting=hosting_record(config, crew.hosting),
+        serving=context.provider.serving,
+        hosting=hosting_record(config, context.hosting),
         artifacts_produced=last.artifacts_produced if last else (),
         is_error=outcome.kind is not OutcomeKind.COMPLETED,
         result_subtype=last.result_subtype if last else None,
@@ -165,29 +165,29 @@ def _identity(ledger: TrialLedger) -> TrialIdentity:
         dataset_sha256=dataset.sha256,
         task_sha256=dataset.task_sha256(trial.task),
         given_sha256=_given(ledger),
-        rehearsal=ledger.crew.provider.scripted,
+        rehearsal=ledger.context.provider.scripted,
     )
 
 
 def _given(ledger: TrialLedger) -> str | None:
-    crew = ledger.crew
+    context = ledger.context
     if ledger.commit is None:
         return None
-    return given_sha256(ledger.trial.task, ledger.commit, sha256_of(crew.skill.text), crew.limits)
+    return given_sha256(ledger.trial.task, ledger.commit, sha256_of(context.skill.text), context.limits)
 
 
 def _provenance(ledger: TrialLedger) -> Provenance:
-    crew = ledger.crew
+    context = ledger.context
     return Provenance(
         harness_version=__version__,
-        agent_version=crew.installed.version,
-        skill_sha256=sha256_of(crew.skill.text),
+        agent_version=context.installed.version,
+        skill_sha256=sha256_of(context.skill.text),
         prompt_sha256=prompt_sha256(ledger.trial.task),
         commit=ledger.commit,
-        sandbox=crew.sandbox.name,
-        runs_as_root=bool(crew.sandbox.as_root),
-        permission_mode=crew.config.permission_mode,
-        limits=crew.limits,
+        sandbox=context.sandbox.name,
+        runs_as_root=bool(context.sandbox.as_root),
+        permission_mode=context.config.permission_mode,
+        limits=context.limits,
         python_version=platform.python_version(),
         platform=platform.platform(),
     )

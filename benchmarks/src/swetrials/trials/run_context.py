@@ -73,7 +73,7 @@ class RunContext:
     listen: Listener = nobody
 
     def hiding(self, secrets: Iterable[str]) -> Self:
-        """Return a crew that masks further secrets in whatever is written."""
+        """Return a context that masks further secrets in whatever is written."""
         return replace(self, redactor=self.redactor.and_also(secrets))
 
 

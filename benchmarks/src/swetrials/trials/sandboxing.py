@@ -32,7 +32,7 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
     found = probe()
     if isinstance(found, Absence):
         if wanted == "bubblewrap":
-            raise SandboxError(f"sandbox: {found.why}; {found.mend}")
+            raise SandboxError(f"sandbox: {found.why}; {found.fix}")
         return Sandbox(None, missing=found)
     hidden = tuple(dict.fromkeys(place.resolve() for place in (project.private, *private, *_covered())))
     readable = toolchains(os.environ)

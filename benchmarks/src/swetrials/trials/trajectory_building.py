@@ -28,7 +28,7 @@ _PROGRAM_FOLDERS = {"bin", "sbin", "shims"}
 
 
 def told(
-    crew: RunContext,
+    context: RunContext,
     order: Order,
     recorder: TrajectoryRecorder,
     tally: Tally,
@@ -40,9 +40,9 @@ def told(
     trial = order.trial
     return recorder.trajectory(
         TrajectoryAgent(
-            name=crew.agent.folder,
-            version=tally.agent_version or crew.installed.version or "unknown",
-            model_name=crew.config.model,
+            name=context.agent.folder,
+            version=tally.agent_version or context.installed.version or "unknown",
+            model_name=context.config.model,
         ),
         session_id=tally.session_id,
         usage=usage.headline,
@@ -52,8 +52,8 @@ def told(
             "task": trial.task.id,
             "repeat": trial.repeat,
             "attempt": order.number,
-            "skill": crew.skill.name,
-            "provider": crew.config.provider,
+            "skill": context.skill.name,
+            "provider": context.config.provider,
             "outcome": outcome.kind.value,
         },
     )
@@ -65,15 +65,15 @@ def keep(order: Order, trajectory: Trajectory) -> None:
         write_record(order.folder / TRAJECTORY, trajectory)
 
 
-def doubtful_doings(crew: RunContext, order: Order, space: Space, trajectory: Trajectory) -> tuple[Finding, ...]:
+def doubtful_doings(context: RunContext, order: Order, space: Space, trajectory: Trajectory) -> tuple[Finding, ...]:
     """Return what the agent did that an honest attempt has no need of."""
-    task, config = order.trial.task, crew.config
-    private = (crew.work_root, Path(config.output_dir), Path(config.dataset).parent)
+    task, config = order.trial.task, context.config
+    private = (context.work_root, Path(config.output_dir), Path(config.dataset).parent)
     return scan(
         trajectory,
         Bounds(
             checkout=space.checkout,
-            allowed=(space.root, crew.installed.folder, *crew.sandbox.readable, *_tools()),
+            allowed=(space.root, context.installed.folder, *context.sandbox.readable, *_tools()),
             forbidden=tuple(folder.absolute() for folder in private),
             commit=order.commit,
             upstream=tuple(filter(None, (order.repo, task.ground_truth.reference_url))),

@@ -47,7 +47,7 @@ Observer = Callable[[Progress], None]
 
 
 async def run_trial(
-    crew: RunContext,
+    context: RunContext,
     dataset: LoadedDataset,
     trial: Trial,
     planned_at: datetime,
@@ -61,12 +61,12 @@ async def run_trial(
     the final record replaces it in one step, after every other file of the trial is in place. What earlier sessions
     have left of the trial is in both.
     """
-    ledger = TrialLedger(crew, dataset, trial, planned_at, datetime.now(UTC), earlier)
+    ledger = TrialLedger(context, dataset, trial, planned_at, datetime.now(UTC), earlier)
     repo = dataset.repo_address(trial.task)
     try:
         observe(_progress(ledger, "checkout"))
-        require_room(crew.work_root, trial.folder.path)
-        ledger.commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
+        require_room(context.work_root, trial.folder.path)
+        ledger.commit = await run_sync(context.repositories.resolve, repo, trial.task.ref)
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
         order = Order(trial, repo, ledger.commit, number=ledger.earlier.next_number, reason="first")
         await _attempts(ledger, order, observe, machines)
@@ -79,7 +79,7 @@ async def run_trial(
 
 
 def leave_out(
-    crew: RunContext,
+    context: RunContext,
     dataset: LoadedDataset,
     trial: Trial,
     planned_at: datetime,
@@ -92,7 +92,7 @@ def leave_out(
     """Return the record of a trial that was not begun.
 
     Args:
-        crew: what the trials share.
+        context: what the trials share.
         dataset: where its task is from.
         trial: the trial.
         planned_at: when it was planned.
@@ -102,7 +102,7 @@ def leave_out(
         keep: leave what is on disk of it; without that, the record is written.
     """
     now = datetime.now(UTC)
-    ledger = TrialLedger(crew, dataset, trial, planned_at, now, earlier, failure=why)
+    ledger = TrialLedger(context, dataset, trial, planned_at, now, earlier, failure=why)
     if not keep:
         return _finish(ledger, observe)
     metrics = record_of(ledger, now)
@@ -111,7 +111,7 @@ def leave_out(
 
 
 async def _attempts(ledger: TrialLedger, order: Order, observe: Observer, machines: Machines) -> None:
-    crew, trial = ledger.crew, ledger.trial
+    context, trial = ledger.context, ledger.trial
 
     def watch(tally: Tally, cost_usd: float | None) -> None:
         state = f"retrying ({tally.pending_retry.reason})" if tally.pending_retry else _STATES[order.reason]
@@ -120,16 +120,16 @@ async def _attempts(ledger: TrialLedger, order: Order, observe: Observer, machin
     while True:
         if machines.waiting:
             observe(_progress(ledger, machines.waiting))
-        attempt = await machines.attempt(crew, order, ledger.attempts, watch)
-        following = next_order(crew.config, order, ledger.attempts)
-        if following is None or crew.budget.closed:
+        attempt = await machines.attempt(context, order, ledger.attempts, watch)
+        following = next_order(context.config, order, ledger.attempts)
+        if following is None or context.budget.closed:
             return
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
         if attempt.record.outcome.kind is OutcomeKind.RATE_LIMITED:
-            crew.backoff.throttled()  # the meter, where there is one, has said so already
-        if crew.backoff.seconds_left:
+            context.backoff.throttled()  # the meter, where there is one, has said so already
+        if context.backoff.seconds_left:
             observe(_progress(ledger, "waiting for the provider"))
-        order = replace(following, queued_seconds=await crew.backoff.over())
+        order = replace(following, queued_seconds=await context.backoff.over())
 
 
 def _progress(

@@ -113,7 +113,7 @@ def run_git(
     *arguments: str | Path,
     purpose: str,
     environment: Mapping[str, str],
-    mend: str = "",
+    fix: str = "",
     cwd: Path | None = None,
     stdin: bytes = b"",
     stdout: IO[bytes] | None = None,
@@ -129,7 +129,7 @@ def run_git(
         arguments: the words after ``git``. Text from outside stands behind ``--`` or ``--end-of-options``.
         purpose: what the command is for, as it completes "cannot ...".
         environment: from :func:`users_environment` or :func:`sealed_environment`.
-        mend: what a person can do about a failure.
+        fix: what a person can do about a failure.
         cwd: the folder to run in.
         stdin: bytes to feed it.
         stdout: a file to write to instead of returning the output.
@@ -161,7 +161,7 @@ def run_git(
             raise
     if process.returncode not in good_exit_codes:
         words = last_words(complaints) or f"git ended with exit code {process.returncode}"
-        raise GitError(f"cannot {purpose}: {words}" + (f"; {mend}" if mend else ""))
+        raise GitError(f"cannot {purpose}: {words}" + (f"; {fix}" if fix else ""))
     return printed or b""
 
 

@@ -47,7 +47,7 @@ class Absence:
     """Why there is no sandbox, and what mends that."""
 
     why: str
-    mend: str
+    fix: str
 
 
 NOT_WANTED = Absence("as was asked for", "leave --sandbox none out")
@@ -55,8 +55,8 @@ _NOT_INSTALLED = Absence("bubblewrap is not installed", "install it (apt-get ins
 
 
 def _not_allowed(said: str) -> Absence:
-    mend = "allow namespaces to this user or container, or go without: --sandbox none"
-    return Absence(f"bubblewrap does not work here: {said}", mend)
+    fix = "allow namespaces to this user or container, or go without: --sandbox none"
+    return Absence(f"bubblewrap does not work here: {said}", fix)
 
 
 @functools.cache

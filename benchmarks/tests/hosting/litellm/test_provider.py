@@ -161,7 +161,7 @@ def test_a_web_page(status: int) -> None:
     assert [(check.status, check.detail) for check in found.values()] == [
         ("failed", f"{endpoint} answers with a web page: it is no LiteLLM proxy")
     ]
-    assert "swetrials proxy start" in found["proxy"].mend
+    assert "swetrials proxy start" in found["proxy"].fix
 
 
 def test_another_model_server() -> None:
@@ -191,22 +191,22 @@ def test_a_key_that_the_proxy_does_not_know(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("LITELLM_MASTER_KEY", "sk-right")
         accepted = checks(endpoint)
     assert [(check.name, check.status) for check in refused.values()] == [("proxy", "ok"), ("key", "failed")]
-    assert refused["key"].mend.startswith("set LITELLM_MASTER_KEY")
+    assert refused["key"].fix.startswith("set LITELLM_MASTER_KEY")
     assert accepted["model"].status == "ok"
 
 
 @pytest.mark.parametrize(
-    ("asked", "mend"),
+    ("asked", "fix"),
     [
         ("zai.glm5", "--model zai.glm-5"),
         ("glm-4.6", "--model zai.glm-4.6"),
         ("xxxx", "add it to the proxy's configuration"),
     ],
 )
-def test_a_model_that_is_not_configured(asked: str, mend: str) -> None:
+def test_a_model_that_is_not_configured(asked: str, fix: str) -> None:
     with serving(proxy_pages()) as endpoint:
         found = checks(endpoint, model=asked)["model"]
-    assert (found.status, found.mend) == ("failed", mend)
+    assert (found.status, found.fix) == ("failed", fix)
     assert found.detail == f"the proxy has no model {asked}; it has: {', '.join(MODELS)}"
 
 
@@ -218,14 +218,14 @@ def test_a_window_hint_is_not_part_of_the_id() -> None:
 def test_a_window_that_nobody_told() -> None:
     with serving(proxy_pages()) as endpoint:
         found = checks(endpoint)["window"]
-    assert (found.status, found.mend) == ("warning", "--context-window TOKENS")
+    assert (found.status, found.fix) == ("warning", "--context-window TOKENS")
 
 
 def test_cooldowns_and_retries_are_warned_of() -> None:
     with serving(proxy_pages({"disable_cooldowns": None, "num_retries": 2})) as endpoint:
         found = checks(endpoint)
     assert found["cooldowns"].status == found["retries"].status == "warning"
-    assert "disable_cooldowns: true" in found["cooldowns"].mend
+    assert "disable_cooldowns: true" in found["cooldowns"].fix
     assert "2 times" in found["retries"].detail
     assert "router" not in found
 

@@ -91,14 +91,14 @@ async def test_a_good_server() -> None:
 async def test_a_closed_port(free_port: int) -> None:
     check = the_one_failure(await checks(f"http://127.0.0.1:{free_port}"))
     assert check.detail == f"nothing listens at http://127.0.0.1:{free_port}"
-    assert check.mend == f"swetrials serve start {MODEL} --port {free_port}"
+    assert check.fix == f"swetrials serve start {MODEL} --port {free_port}"
 
 
 async def test_a_web_page() -> None:
     async with other_server(HTMLResponse("<!doctype html><title>Welcome</title>")) as endpoint:
         check = the_one_failure(await checks(endpoint))
     assert check.detail == f"{endpoint} answers with a web page: it is no model API"
-    assert check.mend == f"mend --endpoint, or swetrials serve start {MODEL}, without --endpoint"
+    assert check.fix == f"mend --endpoint, or swetrials serve start {MODEL}, without --endpoint"
 
 
 @pytest.mark.parametrize(
@@ -112,21 +112,21 @@ async def test_a_litellm_proxy_with_or_without_a_key_of_its_own(answer: Response
     async with other_server(answer, JSONResponse("I'm alive!")) as endpoint:
         check = the_one_failure(await checks(endpoint))
     assert check.detail == f"{endpoint} is a LiteLLM proxy, not a vLLM server"
-    assert check.mend == f"--provider litellm, or swetrials serve start {MODEL}, without --endpoint"
+    assert check.fix == f"--provider litellm, or swetrials serve start {MODEL}, without --endpoint"
 
 
 async def test_another_server_with_a_list_of_models() -> None:
     async with rehearse(SCENARIO, model=MODEL) as server:
         check = the_one_failure(await checks(server.base_url))
     assert check.detail == f"{server.base_url} is not a vLLM server"
-    assert check.mend == "--provider endpoint"
+    assert check.fix == "--provider endpoint"
 
 
 async def test_a_refused_key() -> None:
     async with other_server(JSONResponse({"error": "Unauthorized"}, 401)) as endpoint:
         check = the_one_failure(await checks(endpoint))
     assert check.detail.endswith("refuses the key (status 401)")
-    assert check.mend == "set SWETRIALS_API_KEY"
+    assert check.fix == "set SWETRIALS_API_KEY"
 
 
 async def test_another_model() -> None:
@@ -134,8 +134,8 @@ async def test_another_model() -> None:
         known = the_one_failure(await checks(endpoint))
         strange = the_one_failure(await checks(endpoint, model="my-own"))
     assert known.detail == f"{MODEL} is not served; {endpoint} serves: glm-5.2"
-    assert known.mend == f"swetrials serve start {MODEL} --port {endpoint.rpartition(':')[2]}"
-    assert strange.mend == "--model glm-5.2, or add my-own to config/models.yaml and serve it"
+    assert known.fix == f"swetrials serve start {MODEL} --port {endpoint.rpartition(':')[2]}"
+    assert strange.fix == "--model glm-5.2, or add my-own to config/models.yaml and serve it"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ async def test_the_window_gate(window: int | None, status: str, asks: bool, said
         [check] = [check for check in await hosting.checks() if check.name == "window"]
         assert (check.status, check.asks) == (status, asks)
         assert said in check.detail
-        assert bool(check.mend) is (status != "ok")
+        assert bool(check.fix) is (status != "ok")
         assert hosting.route("a").context_window == window
 
 
@@ -173,7 +173,7 @@ async def test_a_server_without_a_tool_call_parser() -> None:
         standing.has_tool_parser = False
         [check] = [check for check in await checks(endpoint) if check.status != "ok"]
     assert (check.name, check.status, check.asks) == ("tools", "warning", True)
-    assert check.mend == "serve it with --enable-auto-tool-choice --tool-call-parser qwen3_coder"
+    assert check.fix == "serve it with --enable-auto-tool-choice --tool-call-parser qwen3_coder"
 
 
 async def test_a_parser_that_breaks_responses_takes_that_dialect_away(

@@ -19,7 +19,7 @@ class Brevity:
     def asks(self, submission):
         return False
 
-    async def score(self, submission, bench, log):
+    async def score(self, submission, context, log):
         lines = (submission.patch or b"").count(b"\n")
         return TestsEvaluation(
             status="scored",
@@ -29,5 +29,5 @@ class Brevity:
             evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    async def prove(self, bench):
+    async def prove(self, context):
         return Check("judge brevity", "ok", "counts lines")

@@ -20,14 +20,14 @@ from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.store.project import HOME_VARIABLE
 from swetrials.trials.attempt import LOST, Attempt, new_attempt_id
-from swetrials.trials.driving import Watch
 from swetrials.trials.executors.remote_attempt import Away, MachineLost
-from swetrials.trials.executors.worker import News, Outpost, Word
+from swetrials.trials.executors.worker import News, Word, Worker
 from swetrials.trials.plan import Plan, Trial
 from swetrials.trials.resume_state import Standing
 from swetrials.trials.retry_policy import MOST_LOSSES
 from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.schedule import run_trials
+from swetrials.trials.session import Watch
 from swetrials.wire.route import Route
 from trials.stand_in import DESIGN, SAID, SECRET, WHOLE, Yard
 
@@ -42,7 +42,7 @@ class ShortLine:
     machine = "b"
 
     def __init__(self, fails: bool) -> None:
-        self._outpost = Outpost()
+        self._outpost = Worker()
         self._fails = fails
         self._heard = False
         self._answers: list[asyncio.Future[Any]] = []
@@ -76,16 +76,16 @@ class OneOtherMachine:
         self._work = work
         self._losses = losses
 
-    async def checks(self, crew: RunContext, route: Route) -> Sequence[Check]:
+    async def checks(self, context: RunContext, route: Route) -> Sequence[Check]:
         return ()
 
-    async def attempt(self, crew: RunContext, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
+    async def attempt(self, context: RunContext, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
         self._losses -= 1
         line, attempt_id = ShortLine(self._losses >= 0), new_attempt_id(order)
-        await line.call("open", attempt_id, str(self._work), crew.config.shared_dir)
-        route = crew.hosting.route(attempt_id)
+        await line.call("open", attempt_id, str(self._work), context.config.shared_dir)
+        route = context.hosting.route(attempt_id)
         try:
-            return await Away(line, crew, order, attempt_id, route, ledger, watch).make()
+            return await Away(line, context, order, attempt_id, route, ledger, watch).make()
         finally:
             with anyio.CancelScope(shield=True):
                 await line.close()
@@ -115,12 +115,14 @@ def run(
 
     async def go() -> list[Metrics]:
         async with Endpoint().open(plan.config) as hosting:
-            crew = yard.crew(plan, hosting)
-            crew = replace(crew, listen=listen) if heard is not None else crew
+            context = yard.context(plan, hosting)
+            context = replace(context, listen=listen) if heard is not None else context
             standings = [Standing(trial) for trial in plan.trials]
             machine = OneOtherMachine(yard.root / "away", losses)
             with anyio.move_on_after(cancel_after):
-                return await run_trials(crew, plan.dataset, standings, yard.results, lambda _: None, machines=machine)
+                return await run_trials(
+                    context, plan.dataset, standings, yard.results, lambda _: None, machines=machine
+                )
         return [trial.folder.metrics() for trial in plan.trials]
 
     records = anyio.run(go)

@@ -35,14 +35,14 @@ DIFFERENCES = [
 ]
 
 
-@pytest.mark.parametrize(("facts", "asked", "detail", "mend"), DIFFERENCES, ids=[d[2] for d in DIFFERENCES])
+@pytest.mark.parametrize(("facts", "asked", "detail", "fix"), DIFFERENCES, ids=[d[2] for d in DIFFERENCES])
 def test_what_differs_is_named_with_the_machine_and_what_mends_it(
-    facts: dict[str, object], asked: dict[str, object], detail: str, mend: str
+    facts: dict[str, object], asked: dict[str, object], detail: str, fix: str
 ) -> None:
     [check] = facts_checks("b (10.0.0.3)", replace(HERE, **facts), HERE, replace(QUESTION, **asked))  # type: ignore[arg-type]
     assert check.status == "failed"
     assert check.detail.startswith("b (10.0.0.3): ") and detail in check.detail
-    assert mend in check.mend
+    assert fix in check.fix
 
 
 def test_a_machine_that_is_like_this_one_is_good() -> None:
@@ -84,4 +84,4 @@ def test_another_source_of_the_same_version_is_another_harness() -> None:
     for there in ("0.1.0+0123456789ab", None):
         check = harness_check("b (10.0.0.3)", there, here)
         assert check is not None and check.status == "failed"
-        assert check.detail.startswith("b (10.0.0.3): ") and "make setup" in check.mend
+        assert check.detail.startswith("b (10.0.0.3): ") and "make setup" in check.fix

@@ -138,9 +138,9 @@ class LiteLLMHosting:
         if model.split("[")[0] in served:
             return Check("model", "ok", f"{model} is configured")
         near = get_close_matches(model, served, n=1, cutoff=0.4)
-        mend = f"--model {near[0]}" if near else "add it to the proxy's configuration"
+        fix = f"--model {near[0]}" if near else "add it to the proxy's configuration"
         listed = ", ".join(served[:5]) + (f" and {len(served) - 5} more" if len(served) > 5 else "")
-        return Check("model", "failed", f"the proxy has no model {model}; it has: {listed or 'none'}", mend)
+        return Check("model", "failed", f"the proxy has no model {model}; it has: {listed or 'none'}", fix)
 
     def _window(self) -> Check:
         window = self._route.context_window

@@ -120,17 +120,17 @@ class VllmHosting:
         served = ", ".join(model.id for model in self._seen.models) or "nothing"
         wanted = self._route.model
         if self._registry.model(wanted) is not None:
-            mend = _start_command(wanted, self._route.base_url)
+            fix = _start_command(wanted, self._route.base_url)
         else:
             names = [model.id for model in self._seen.models] or ["MODEL"]
-            mend = f"--model {names[0]}, or add {wanted} to config/models.yaml and serve it"
-        return Check("model", "failed", f"{wanted} is not served; {self._route.base_url} serves: {served}", mend)
+            fix = f"--model {names[0]}, or add {wanted} to config/models.yaml and serve it"
+        return Check("model", "failed", f"{wanted} is not served; {self._route.base_url} serves: {served}", fix)
 
     def _window(self, model: ServedModel) -> Check:
         found = window_verdict(model.max_model_len)
         if found.verdict == "refuse":
-            mend = "serve it with a larger --max-model-len, on more or larger GPUs (docs/models.md)"
-            return Check("window", "failed", found.reason, mend)
+            fix = "serve it with a larger --max-model-len, on more or larger GPUs (docs/models.md)"
+            return Check("window", "failed", found.reason, fix)
         if found.verdict == "ask":
             return Check("window", "warning", found.reason, "--yes to go on all the same", asks=True)
         if self._asked_window and model.max_model_len and self._asked_window > model.max_model_len:
@@ -166,8 +166,8 @@ class VllmHosting:
         if not any(key.startswith(_PARSER_COUNTER) for key in counters):
             parser = entry.tool_call_parser if entry else "NAME"
             detail = "the server has no tool-call parser: the model's tool calls come back as text"
-            mend = f"serve it with --enable-auto-tool-choice --tool-call-parser {parser}"
-            checks.append(Check("tools", "warning", detail, mend, asks=True))
+            fix = f"serve it with --enable-auto-tool-choice --tool-call-parser {parser}"
+            checks.append(Check("tools", "warning", detail, fix, asks=True))
         return checks
 
 
@@ -191,8 +191,8 @@ async def _look_at(client: httpx.AsyncClient, route: Route) -> _Seen:
     try:
         models, problem = read_model_list(response), None
     except ModelListError as error:
-        mend = "set SWETRIALS_API_KEY" if error.kind == "key_refused" else f"mend --endpoint, or {elsewhere}"
-        models, problem = (), Check("server", "failed", f"{base_url} {error}", mend)
+        fix = "set SWETRIALS_API_KEY" if error.kind == "key_refused" else f"mend --endpoint, or {elsewhere}"
+        models, problem = (), Check("server", "failed", f"{base_url} {error}", fix)
     if any(model.owned_by == "vllm" for model in models):
         return _Seen(models, await _version_of(client, base_url))
     if await _is_litellm(client, base_url):

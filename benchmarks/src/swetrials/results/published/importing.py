@@ -73,17 +73,17 @@ def _is_used(tree: Path) -> bool:
 
 
 def _refuse_others(trials: Sequence[ImportedTrial], tree: Path) -> None:
-    mend = "name a new folder with --into"
+    fix = "name a new folder with --into"
     expected = {trial.folder: trial for trial in trials}
     found = {str(folder.path.relative_to(tree)): folder for folder in trial_folders(tree)}
     if not found:
-        raise ImportingError(f"{tree} is not empty; {mend}")
+        raise ImportingError(f"{tree} is not empty; {fix}")
     if others := sorted(found.keys() - expected.keys()):
-        raise ImportingError(f"{tree} holds other trials ({len(others)}), such as {others[0]}; {mend}")
+        raise ImportingError(f"{tree} holds other trials ({len(others)}), such as {others[0]}; {fix}")
     for name, trial in expected.items():
         folder = found.get(name)
         if folder is None:
-            raise ImportingError(f"{tree} holds an import that lacks {name}; {mend}")
+            raise ImportingError(f"{tree} holds an import that lacks {name}; {fix}")
         files = {folder.metrics_file: to_json(trial.metrics), folder.evaluation_file: to_json(trial.evaluation)}
         if changed := [path for path, data in files.items() if not path.is_file() or path.read_bytes() != data]:
-            raise ImportingError(f"{tree} holds another import, or one that was changed: {changed[0]}; {mend}")
+            raise ImportingError(f"{tree} holds another import, or one that was changed: {changed[0]}; {fix}")

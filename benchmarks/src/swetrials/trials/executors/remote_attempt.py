@@ -17,10 +17,10 @@ from swetrials.hosting.base import ProviderError, Telemetry
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.files import write_record_once
 from swetrials.trials.attempt import ATTEMPT, LOST, Attempt
-from swetrials.trials.driving import Watch
 from swetrials.trials.executors.worker import TRIAL, AttemptDelivery, Errand, Keys, News, Word
 from swetrials.trials.rebuilding import REQUESTS, Known, cut_attempt
 from swetrials.trials.run_context import Order, RunContext
+from swetrials.trials.session import Watch
 from swetrials.wire.route import Route
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError, killed_too
@@ -31,7 +31,7 @@ class MachineLost(Exception):
 
 
 class Line(Protocol):
-    """The line to one :class:`~swetrials.trials.executors.worker.Outpost`."""
+    """The line to one :class:`~swetrials.trials.executors.worker.Worker`."""
 
     machine: str
     """The machine's name."""
@@ -45,7 +45,7 @@ class Away:
     """One attempt on another machine: what is known of it here, which is never more than a second old."""
 
     line: Line
-    crew: RunContext
+    context: RunContext
     order: Order
     id: str
     route: Route
@@ -66,9 +66,9 @@ class Away:
             Exception: what :func:`~swetrials.trials.attempt.run_attempt` raises.
         """
         await self._bring_commit()
-        errand = Errand.of(self.crew, self.order, self.id)
+        errand = Errand.of(self.context, self.order, self.id)
         self.watch(self.tally, self.cost_usd)
-        self.crew.budget.begin(self.id, lambda: self.spent_usd, lambda: self._tell("spend_no_more"))
+        self.context.budget.begin(self.id, lambda: self.spent_usd, lambda: self._tell("spend_no_more"))
         loop = asyncio.get_running_loop()
 
         def kill() -> None:
@@ -81,12 +81,12 @@ class Away:
                 return await self._enter(self._lost(lost))
 
     async def _make(self, errand: Errand) -> Attempt:
-        key = self.crew.config.api_key
+        key = self.context.config.api_key
         keys = Keys(self.route, (*self.route.secrets, *([key.get_secret_value()] if key else ())))
         delivery = self.line.call("run", errand, keys)
         async with AsyncExitStack() as watching:
-            single_tenant = self.crew.config.concurrency == 1
-            telemetry = await watching.enter_async_context(self.crew.hosting.telemetry(single_tenant=single_tenant))
+            single_tenant = self.context.config.concurrency == 1
+            telemetry = await watching.enter_async_context(self.context.hosting.telemetry(single_tenant=single_tenant))
             try:
                 await self._follow(watching, telemetry)
             except anyio.get_cancelled_exc_class():
@@ -102,7 +102,7 @@ class Away:
     async def _bring_commit(self) -> None:
         """Take the pinned commit there: the machine may have no access to the repository, nor need any."""
         if not await self.line.call("holds", self.order.repo, self.order.commit):
-            pack = await run_sync(self.crew.repositories.pack, self.order.repo, self.order.commit)
+            pack = await run_sync(self.context.repositories.pack, self.order.repo, self.order.commit)
             await self.line.call("take_in", self.order.repo, pack)
 
     async def _follow(self, watching: AsyncExitStack, telemetry: Telemetry) -> None:
@@ -113,13 +113,13 @@ class Away:
                 return
             if news.agent_ended:
                 await watching.aclose()
-                await self.line.call("hear", Word(self.crew.hosting.served(self.id), telemetry.block()))
+                await self.line.call("hear", Word(self.context.hosting.served(self.id), telemetry.block()))
 
     def _take(self, news: News) -> None:
         for status, retry_after_seconds in news.requests:
-            self.crew.backoff.saw(status, retry_after_seconds)
+            self.context.backoff.saw(status, retry_after_seconds)
         if news.events:
-            self.crew.listen(self.order.trial, news.events)
+            self.context.listen(self.order.trial, news.events)
         self.spent_usd = news.spent_usd
         if news.log:
             self._log(news.log)
@@ -147,7 +147,7 @@ class Away:
                 error = full
             await self._enter(delivery.attempt)
         else:
-            self.crew.budget.end(self.id, None)
+            self.context.budget.end(self.id, None)
         if error is not None:
             raise as_at_home(error, self.line.machine)
         if delivery.attempt is None:
@@ -160,8 +160,8 @@ class Away:
             if Path(name).name == ATTEMPT:
                 continue
             (root / name).parent.mkdir(parents=True, exist_ok=True)
-            if self.crew.config.shared_dir is not None:
-                await run_sync(shutil.move, Path(self.crew.config.shared_dir) / self.id / TRIAL / name, root / name)
+            if self.context.config.shared_dir is not None:
+                await run_sync(shutil.move, Path(self.context.config.shared_dir) / self.id / TRIAL / name, root / name)
             else:
                 await self._fetch(name, root / name)
 
@@ -173,7 +173,7 @@ class Away:
     async def _enter(self, attempt: Attempt) -> Attempt:
         record = attempt.record.model_copy(update={"machine": self.line.machine})
         self.ledger.append(replace(attempt, record=record))
-        self.crew.budget.end(self.id, record.cost.amount_usd)
+        self.context.budget.end(self.id, record.cost.amount_usd)
         with anyio.CancelScope(shield=True), suppress(OSError):
             await run_sync(write_record_once, self.order.folder / ATTEMPT, record)
         return self.ledger[-1]
@@ -181,8 +181,8 @@ class Away:
     def _lost(self, lost: MachineLost) -> Attempt:
         wall_seconds = (datetime.now(UTC) - self.began).total_seconds()
         record = cut_attempt(
-            self.crew,
-            Known.of(self.order.folder / REQUESTS, self.tally, self.crew.hosting.served(self.id)),
+            self.context,
+            Known.of(self.order.folder / REQUESTS, self.tally, self.context.hosting.served(self.id)),
             attempt_id=self.id,
             number=self.order.number,
             reason=self.order.reason,

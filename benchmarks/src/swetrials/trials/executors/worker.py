@@ -80,25 +80,25 @@ class Errand:
     wants_events: bool
 
     @classmethod
-    def of(cls, crew: RunContext, order: Order, attempt_id: str) -> Self:
+    def of(cls, context: RunContext, order: Order, attempt_id: str) -> Self:
         """Return the errand for an attempt of a run.
 
         Raises:
             OSError: the file of settings cannot be read.
         """
-        config = crew.config
+        config = context.config
         here = {name: str(Path(getattr(config, name)).absolute()) for name in ("dataset", "output_dir")}
         return cls(
             id=attempt_id,
             order=order,
             config=config.model_copy(update={**here, "api_key": None, "settings_file": None}),
             settings=read_bytes(Path(config.settings_file)) if config.settings_file else None,
-            agent=crew.agent,
-            skill=crew.skill,
-            limits=crew.limits,
-            prices=crew.prices,
-            keep_checkouts=crew.keep_checkouts,
-            wants_events=crew.listen is not nobody,
+            agent=context.agent,
+            skill=context.skill,
+            limits=context.limits,
+            prices=context.prices,
+            keep_checkouts=context.keep_checkouts,
+            wants_events=context.listen is not nobody,
         )
 
 
@@ -151,7 +151,7 @@ class AttemptDelivery:
     error: KnownError | OSError | None
 
 
-class Outpost:
+class Worker:
     """One attempt's place on a machine. Its methods are called from afar, several at a time, in one event loop."""
 
     def __init__(self) -> None:
@@ -210,12 +210,12 @@ class Outpost:
 
     async def _attempt(self, errand: Errand, keys: Keys) -> None:
         self._hosting = _HarnessHosting(keys.route, self._news_is_urgent)
-        crew = await run_sync(self._crew_for, errand, keys, self._hosting)
+        context = await run_sync(self._context_for, errand, keys, self._hosting)
         trial = replace(errand.order.trial, folder=TrialFolder(self._trial))
         self._log = trial.folder.attempt_folder(errand.order.number) / REQUESTS
-        await run_attempt(crew, replace(errand.order, trial=trial), errand.id, self._ledger, self._watch)
+        await run_attempt(context, replace(errand.order, trial=trial), errand.id, self._ledger, self._watch)
 
-    def _crew_for(self, errand: Errand, keys: Keys, hosting: "_HarnessHosting") -> RunContext:
+    def _context_for(self, errand: Errand, keys: Keys, hosting: "_HarnessHosting") -> RunContext:
         project, agent, config = find_project(), errand.agent, errand.config
         installed = find(agent.package, project.tools)
         if installed is None:

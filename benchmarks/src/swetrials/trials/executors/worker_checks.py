@@ -152,8 +152,8 @@ def harness_check(machine: str, there: str | None, here: str) -> Check | None:
     if there == here:
         return None
     found = "this harness cannot be loaded there" if there is None else f"harness {there}, here {here}"
-    mend = f"on {machine}: bring the clone to this one's commit, make setup, and start Ray with its .venv/bin/ray"
-    return Check(NAME, "failed", f"{machine}: {found}", mend)
+    fix = f"on {machine}: bring the clone to this one's commit, make setup, and start Ray with its .venv/bin/ray"
+    return Check(NAME, "failed", f"{machine}: {found}", fix)
 
 
 def facts_checks(machine: str, there: Facts | str, here: Facts, question: Question) -> Sequence[Check]:
@@ -166,21 +166,21 @@ def facts_checks(machine: str, there: Facts | str, here: Facts, question: Questi
         found = f"{agent} {there.agent_version}" if there.agent_version else f"no {agent}"
         faults.append((f"{found} there, {here.agent_version} here", f"on {machine}: make setup"))
     if there.sandbox != here.sandbox:
-        mend = f"mend what 'swetrials doctor' says of it on {machine}, or --sandbox none"
-        faults.append((f"sandbox {there.sandbox} there, {here.sandbox} here", mend))
+        fix = f"mend what 'swetrials doctor' says of it on {machine}, or --sandbox none"
+        faults.append((f"sandbox {there.sandbox} there, {here.sandbox} here", fix))
     if there.free_bytes < BYTES_NEEDED:
         detail = f"{there.free_bytes / 1e9:.1f} GB free, {BYTES_NEEDED / 1e9:.0f} GB needed"
         faults.append((detail, f"free space on {machine}, or set --clone-dir"))
     if is_loopback(question.base_url) and there.place != here.place:
-        mend = "--endpoint with an address that all machines reach; a rehearsal runs on one machine"
-        faults.append((f"the model is at {question.base_url}, which means another machine there", mend))
+        fix = "--endpoint with an address that all machines reach; a rehearsal runs on one machine"
+        faults.append((f"the model is at {question.base_url}, which means another machine there", fix))
     elif there.unreached:
-        mend = f"let {machine} reach it, or mend --endpoint"
-        faults.append((f"{question.base_url} cannot be reached from there: {there.unreached}", mend))
+        fix = f"let {machine} reach it, or mend --endpoint"
+        faults.append((f"{question.base_url} cannot be reached from there: {there.unreached}", fix))
     if not there.shares and question.shared_file is not None:
         shared = question.shared_file.parent
         faults.append((f"{shared} is not shared with it", f"mount it on {machine}, or leave --shared-dir out"))
     if faults:
-        return [Check(NAME, "failed", f"{machine}: {detail}", mend) for detail, mend in faults]
+        return [Check(NAME, "failed", f"{machine}: {detail}", fix) for detail, fix in faults]
     detail = f"{agent} {there.agent_version}, sandbox {there.sandbox}, {there.free_bytes / 1e9:.1f} GB free"
     return [Check(NAME, "ok", f"{machine}: {detail}")]

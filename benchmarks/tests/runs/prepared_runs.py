@@ -84,12 +84,12 @@ def bench_of(yard: Yard, script: str = WHOLE, **changes: object) -> PreparedRun:
     )
 
 
-def run(bench: PreparedRun, options: RunOptions, watcher: Watcher | None = None) -> RunResult:
+def run(prepared: PreparedRun, options: RunOptions, watcher: Watcher | None = None) -> RunResult:
     watcher = watcher or Watcher()
 
     async def go() -> RunResult:
-        async with bench.provider.open(bench.config) as hosting:
-            return await run_plan(bench, hosting, options, watcher)
+        async with prepared.provider.open(prepared.config) as hosting:
+            return await run_plan(prepared, hosting, options, watcher)
 
     return anyio.run(go)
 

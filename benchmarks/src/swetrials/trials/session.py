@@ -13,7 +13,7 @@ from swetrials.hosting.base import Telemetry
 from swetrials.records.requests import RequestRecord
 from swetrials.store.stream_log import StreamLog
 from swetrials.trials.costing import attempt_cost
-from swetrials.trials.gathering import STDERR, STREAM, Remains
+from swetrials.trials.gathering import STDERR, STREAM, AttemptOutput
 from swetrials.trials.launching import Way, command_for, job_for, open_way, write_files
 from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import RunContext
@@ -31,11 +31,11 @@ Watch = Callable[[Tally, float | None], None]
 
 
 @dataclass
-class Going:
+class AgentSession:
     """An agent under way. Way and telemetry are there once it has started.
 
     Attributes:
-        crew: what it shares with others.
+        context: what it shares with others.
         trial: for whom it works.
         folder: where its stream and its requests are logged.
         space: its own folders, with the checkout made.
@@ -46,7 +46,7 @@ class Going:
         writable: what of its space a sandbox lets it change.
     """
 
-    crew: RunContext
+    context: RunContext
     trial: Trial
     folder: Path
     space: Space
@@ -63,26 +63,26 @@ class Going:
     cost_usd: float | None = None
 
     def __post_init__(self) -> None:
-        self.recorder = TrajectoryRecorder(self.prompt, self.crew.redactor)
+        self.recorder = TrajectoryRecorder(self.prompt, self.context.redactor)
 
     def hear(self, events: Iterable[Event]) -> None:
         """Take in what the agent has said and done."""
         heard = tuple(events)
         self.tally.add(heard)
         self.recorder.add(heard)
-        self.crew.listen(self.trial, heard)
+        self.context.listen(self.trial, heard)
 
     def cut_short(self, cause: Cause) -> Ended:
         """Return the end, now, of an agent that did not come to its own."""
         now = datetime.now(UTC)
         return Ended(None, cause, (now - self.started).total_seconds(), 0, self.started, now)
 
-    def remains(self, ended: Ended, queued_seconds: float = 0.0) -> Remains:
+    def output(self, ended: Ended, queued_seconds: float = 0.0) -> AttemptOutput:
         """Return what is known of it once it has ended."""
         way = self.way or Way(self.route)
         stopped = ended.cause not in {"exited", "grace"}
         requests = way.meter.block(ended.wall_seconds if stopped else None) if way.meter else None
-        return Remains(
+        return AttemptOutput(
             id=self.id,
             space=self.space,
             tally=self.tally,
@@ -92,13 +92,13 @@ class Going:
             requests=requests,
             metered=Seen.of(requests, way.meter.requests()) if requests and way.meter else None,
             unmetered=way.unmetered,
-            served=self.crew.hosting.served(self.id),
+            served=self.context.hosting.served(self.id),
             telemetry=self.telemetry.block() if self.telemetry else None,
             queued_seconds=queued_seconds,
         )
 
 
-async def drive(going: Going, watch: Watch) -> Ended:
+async def drive(session: AgentSession, watch: Watch) -> Ended:
     """Run the agent to its end, or until the budget is spent. The budget is told of its beginning, not of its end.
 
     Raises:
@@ -107,53 +107,53 @@ async def drive(going: Going, watch: Watch) -> Ended:
     """
     ended: Ended | None = None
     with anyio.CancelScope() as scope:
-        going.crew.budget.begin(going.id, lambda: _cost_so_far(going), scope.cancel)
-        ended = await _drive(going, watch)
-    return ended or going.cut_short("budget")
+        session.context.budget.begin(session.id, lambda: _cost_so_far(session), scope.cancel)
+        ended = await _drive(session, watch)
+    return ended or session.cut_short("budget")
 
 
-async def _drive(going: Going, watch: Watch) -> Ended:
-    crew, tally = going.crew, going.tally
+async def _drive(session: AgentSession, watch: Watch) -> Ended:
+    context, tally = session.context, session.tally
 
     def on_request(request: RequestRecord) -> None:
-        crew.backoff.saw(request.status, request.retry_after_seconds)
+        context.backoff.saw(request.status, request.retry_after_seconds)
 
     async with (
-        crew.hosting.telemetry(single_tenant=crew.config.concurrency == 1) as going.telemetry,
-        open_way(crew, going.route, going.folder / "requests.jsonl", on_request) as going.way,
+        context.hosting.telemetry(single_tenant=context.config.concurrency == 1) as session.telemetry,
+        open_way(context, session.route, session.folder / "requests.jsonl", on_request) as session.way,
     ):
-        job = job_for(crew.skill, crew.config, going.space, going.prompt, going.way.route)
-        launch = crew.agent.launch(crew.installed.binary, job)
+        job = job_for(context.skill, context.config, session.space, session.prompt, session.way.route)
+        launch = context.agent.launch(context.installed.binary, job)
         write_files(launch)
-        reader = crew.agent.reader()
+        reader = context.agent.reader()
         limits = ProcessLimits(
-            crew.config.timeout_seconds, crew.config.idle_timeout_seconds, grace_seconds=_GRACE_SECONDS
+            context.config.timeout_seconds, context.config.idle_timeout_seconds, grace_seconds=_GRACE_SECONDS
         )
-        with StreamLog(going.folder / STREAM, crew.redactor) as log:
+        with StreamLog(session.folder / STREAM, context.redactor) as log:
 
             def on_output(data: bytes) -> bool:
                 try:
                     log.write(data)
                 finally:  # what the disk cannot take was spent all the same
-                    going.hear(reader.feed(data))
-                watch(tally, going.cost_usd)
+                    session.hear(reader.feed(data))
+                watch(tally, session.cost_usd)
                 return tally.end is not None
 
-            command = command_for(crew.sandbox, crew.installed.folder, going.space, launch, going.writable)
-            stderr = going.space.root / STDERR
+            command = command_for(context.sandbox, context.installed.folder, session.space, launch, session.writable)
+            stderr = session.space.root / STDERR
             ended = await run_group(
-                command, limits, mark=going.id, on_output=on_output, stderr=stderr, stdin=launch.stdin
+                command, limits, mark=session.id, on_output=on_output, stderr=stderr, stdin=launch.stdin
             )
-        going.hear(reader.finish())
+        session.hear(reader.finish())
         return ended
 
 
-def _cost_so_far(going: Going) -> float | None:
-    block = going.way.meter.block() if going.way is not None and going.way.meter is not None else None
-    usage = usage_block(going.tally.usage, block.usage if block else None, None, {})
-    wall_seconds = (datetime.now(UTC) - going.started).total_seconds()
+def _cost_so_far(session: AgentSession) -> float | None:
+    block = session.way.meter.block() if session.way is not None and session.way.meter is not None else None
+    usage = usage_block(session.tally.usage, block.usage if block else None, None, {})
+    wall_seconds = (datetime.now(UTC) - session.started).total_seconds()
     cost = attempt_cost(
-        going.crew, usage, None, reported_usd=None, wall_seconds=wall_seconds, at=going.started, requests=block
+        session.context, usage, None, reported_usd=None, wall_seconds=wall_seconds, at=session.started, requests=block
     )
-    going.cost_usd = cost.amount_usd
+    session.cost_usd = cost.amount_usd
     return cost.amount_usd
