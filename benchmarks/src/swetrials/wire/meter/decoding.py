@@ -33,11 +33,10 @@ class _Inflater:
         self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._inflate.eof and data.startswith(_GZIP_MEMBER):
-            self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
-        while data and not self._inflate.eof:
-            yield self._inflate.decompress(data, _PIECE_BYTES)
-            data = self._inflate.unconsumed_tail
-            if self._inflate.eof and self._inflate.unused_data.startswith(_GZIP_MEMBER):
-                data = self._inflate.unused_data
+        while data:
+            if self._inflate.eof:
+                if not data.startswith(_GZIP_MEMBER):
+                    return
                 self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
+            yield self._inflate.decompress(data, _PIECE_BYTES)
+            data = self._inflate.unused_data or self._inflate.unconsumed_tail
