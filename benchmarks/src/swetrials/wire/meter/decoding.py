@@ -10,6 +10,9 @@ Raises:
     zlib.error: they are not what the header says.
 """
 
+DECODABLE = ("gzip", "deflate", "identity")
+"""The content encodings in which a response can be counted, as agents offer them."""
+
 _GZIP_MEMBER = b"\x1f"
 # A gzip body can be of several members, one after the other (RFC 1952, section 2.2).
 

@@ -50,11 +50,12 @@ class RelaySettings:
 
 @dataclass(frozen=True)
 class _Call:
-    """One request under way; ``path`` is what follows the secret."""
+    """One request under way; ``path`` is what follows the secret, and ``endpoint`` the server that it is for."""
 
     incoming: IncomingRequest
     head: RequestHead
     path: str
+    endpoint: Upstream
     dialect: Dialect | None
     exchange: Exchange
 
@@ -108,7 +109,7 @@ class Relay:
         dialect = dialect_of(method, path)
         exchange = self._settings.ledger.open(method, path, dialect)
         try:
-            call = _Call(incoming, head, inner or "", dialect, exchange)
+            call = _Call(incoming, head, inner or "", self._settings.leads_to(path), dialect, exchange)
             if inner is None:
                 exchange.refuse(REFUSED)
                 return await self._answer(call, 401)
@@ -123,18 +124,17 @@ class Relay:
             self._settings.ledger.end(exchange)
 
     async def _pass(self, call: _Call) -> bool:
-        endpoint = self._settings.leads_to(call.path)
         try:
-            server = await self._connected(endpoint)
+            server = await self._connected(call.endpoint)
         except OSError as error:
-            call.exchange.not_sent(f"{endpoint.host} cannot be reached: {error}")
+            call.exchange.not_sent(f"{call.endpoint.host} cannot be reached: {error}")
             return await self._answer(call, 502)
-        sending = self._send(call, server, endpoint)
+        sending = self._send(call, server)
         sending.add_done_callback(partial(_sent, call, server))
         try:
             return await self._return(server, call) and sending.done()
         except Cut as cut:
-            call.exchange.error = call.exchange.error or f"{endpoint.host} broke off: {cut}"
+            call.exchange.error = call.exchange.error or f"{call.endpoint.host} broke off: {cut}"
             self._agent.close()
             return False
         finally:
@@ -151,27 +151,25 @@ class Relay:
             self._server.abort()
             self._server = None
 
-    def _send(self, call: _Call, server: Peer, endpoint: Upstream) -> asyncio.Future[None]:
+    def _send(self, call: _Call, server: Peer) -> asyncio.Future[None]:
         """Begin to send a request on: at once where that can be done without its end."""
-        head = self._head(call, endpoint)
+        head = self._head(call)
         if self._settings.signer is not None:
-            return asyncio.create_task(self._send_signed(self._settings.signer, head, server, call.exchange, endpoint))
+            return asyncio.create_task(self._send_signed(call, head, self._settings.signer, server))
         server.start(head)
         return self._agent.pass_body(server, call.exchange.see_request)
 
-    def _head(self, call: _Call, endpoint: Upstream) -> RequestHead:
-        headers = heads.request_headers(call.head.headers, endpoint.host) + endpoint.proxy_headers
+    def _head(self, call: _Call) -> RequestHead:
+        headers = heads.request_headers(call.head.headers, call.endpoint.host) + call.endpoint.proxy_headers
         headers += heads.key_headers(call.head.headers, call.dialect, self._settings.route)
-        return RequestHead(call.head.method, endpoint.target(call.path).encode("latin-1"), headers)
+        return RequestHead(call.head.method, call.endpoint.target(call.path).encode("latin-1"), headers)
 
-    async def _send_signed(
-        self, signer: Signer, head: RequestHead, server: Peer, exchange: Exchange, endpoint: Upstream
-    ) -> None:
+    async def _send_signed(self, call: _Call, head: RequestHead, signer: Signer, server: Peer) -> None:
         pieces: list[bytes] = []
         await self._agent.read_body(pieces.append)
         body = b"".join(pieces)
-        exchange.see_request(body)
-        url = endpoint.url_of(head.target.decode("latin-1"))
+        call.exchange.see_request(body)
+        url = call.endpoint.url_of(head.target.decode("latin-1"))
         headers = head.headers + signer.headers(head.method.decode(), url, head.headers, body)
         server.send(replace(head, headers=headers), body)
 
