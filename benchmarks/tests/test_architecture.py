@@ -44,7 +44,7 @@ def module_id(path: Path) -> str:
 
 
 def wing_of(path: Path) -> str | None:
-    """Return the wing a module is in; ``errors`` and ``plugins``, which all may import, are in none, nor is the face."""
+    """Return the wing a module is in; ``errors`` and ``plugins``, which all may import, and the face are in none."""
     parts = path.relative_to(SOURCE).parts
     return parts[0] if len(parts) > 1 else None
 
