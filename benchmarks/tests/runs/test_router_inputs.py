@@ -21,8 +21,7 @@ from swetrials.runs.benchmark import PreflightError, RunOptions
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.runs.router_inputs import SETTLED, default_file, judge_inputs
 from swetrials.store.files import read_record
-from swetrials.trials.run_context import Sandbox
-from swetrials.workspace.sandbox import bubblewrap
+from swetrials.workspace.sandbox import Sandbox, bubblewrap
 from trials.stand_in import RECORDED, SECRET, Yard
 
 QUICK = RunOptions(skip_probe=True)
