@@ -10,7 +10,7 @@ import pytest
 
 from agents.jobs import job
 from swetrials.agents import AGENTS
-from swetrials.agents.base import Job, Launch
+from swetrials.agents.base import Launch
 from swetrials.agents.codex.stream import CodexReader
 from swetrials.agents.events import Event
 from swetrials.agents.session import AgentSession
@@ -86,8 +86,17 @@ def test_it_answers_about_itself(space: Space) -> None:
 
 def test_one_that_is_not_installed_can_be_looked_at(space: Space, tmp_path: Path) -> None:
     given = job(dialects={"openai-responses"})
-    work = Job.within(space, prompt="p", skill=None, route=given.route, config=given.config)
-    looked_at = AgentSession.of(AGENTS["codex"], None, work, space, sandbox=NO_SANDBOX, writable=[space.root])
+    looked_at = AgentSession.of(
+        AGENTS["codex"],
+        None,
+        space,
+        prompt="p",
+        skill=None,
+        route=given.route,
+        config=given.config,
+        sandbox=NO_SANDBOX,
+        writable=[space.root],
+    )
     assert "codex-NOT-INSTALLED" in looked_at.command.argv
     assert looked_at.command.cwd == space.checkout
     assert looked_at.command.environment["HOME"] == str(space.home)

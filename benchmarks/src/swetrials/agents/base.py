@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol
 
 from swetrials.agents.events import Event
 from swetrials.agents.install import Package, Program
 from swetrials.records.config import RunnerConfig
 from swetrials.wire.route import Dialect, Route
-from swetrials.workspace.space import Space
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,6 @@ class Job:
     temporary: Path
     artifacts: Path
     config: RunnerConfig
-
-    @classmethod
-    def within(cls, space: Space, *, prompt: str, skill: Skill | None, route: Route, config: RunnerConfig) -> Self:
-        """Return the job that is done in the folders of a space."""
-        return cls(prompt, skill, route, space.checkout, space.home, space.temporary, space.artifacts, config)
 
 
 @dataclass(frozen=True)

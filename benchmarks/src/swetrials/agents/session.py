@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from swetrials.agents.base import Agent, Job, Launch, StreamReader
+from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.install import Installed
+from swetrials.records.config import RunnerConfig
 from swetrials.store.stream_log import StreamLog
+from swetrials.wire.route import Route
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.processes import Command, Ended, ProcessLimits, run_captured, run_group
 from swetrials.workspace.sandbox import NO_SANDBOX, Sandbox
@@ -53,13 +55,29 @@ class AgentSession:
         cls,
         agent: Agent,
         installed: Installed | None,
-        job: Job,
         space: Space,
         *,
+        prompt: str,
+        skill: Skill | None,
+        route: Route,
+        config: RunnerConfig,
         sandbox: Sandbox,
         writable: Sequence[Path],
     ) -> Self:
-        """Return the session of an agent at a job. One that is not installed can be looked at, and not run."""
+        """Return the session of an agent at one job. An agent that is not installed can be looked at, and not run.
+
+        Args:
+            agent: which.
+            installed: where it is.
+            space: its own folders.
+            prompt: what it is asked.
+            skill: what it follows.
+            route: its way to the model.
+            config: the run's.
+            sandbox: what it is confined in.
+            writable: those of its folders that it may change, where there is a sandbox.
+        """
+        job = Job(prompt, skill, route, space.checkout, space.home, space.temporary, space.artifacts, config)
         binary = installed.binary if installed else Path(f"{agent.name}-NOT-INSTALLED")
         installation = installed.folder if installed else None
         return cls(agent.launch(binary, job), agent.reader(), space, sandbox, installation, writable)

@@ -2,7 +2,6 @@
 
 import shlex
 
-from swetrials.agents.base import Job
 from swetrials.agents.install import find
 from swetrials.agents.session import AgentSession
 from swetrials.runs.prepared_run import PreparedRun
@@ -24,10 +23,17 @@ def describe(prepared: PreparedRun) -> str:
 def _trial(prepared: PreparedRun, trial: Trial) -> str:
     space = Space.at(prepared.work_root, f"{trial.label}-1-ID")
     prompt = prompt_for(trial.task, space.checkout, space.artifacts)
-    config, route = prepared.config, prepared.provider.preview(prepared.config)
-    job = Job.within(space, prompt=prompt, skill=prepared.plan.skill, route=route, config=config)
-    installed = find(prepared.agent.package, prepared.project.tools)
-    session = AgentSession.of(prepared.agent, installed, job, space, sandbox=prepared.sandbox, writable=[space.root])
+    session = AgentSession.of(
+        prepared.agent,
+        find(prepared.agent.package, prepared.project.tools),
+        space,
+        prompt=prompt,
+        skill=prepared.plan.skill,
+        route=prepared.provider.preview(prepared.config),
+        config=prepared.config,
+        sandbox=prepared.sandbox,
+        writable=[space.root],
+    )
     launch, command = session.launch, session.command
     lines = [
         f"== {trial.label}: {trial.folder.path}",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Self
 
-from swetrials.agents.base import Agent, Job, Skill
+from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event
 from swetrials.agents.install import Installed
 from swetrials.agents.session import AgentSession
@@ -67,8 +67,17 @@ class RunContext:
             writable: what of its space a sandbox lets it change.
             skill: what it follows.
         """
-        job = Job.within(space, prompt=prompt, skill=skill, route=route, config=self.config)
-        return AgentSession.of(self.agent, self.installed, job, space, sandbox=self.sandbox, writable=writable)
+        return AgentSession.of(
+            self.agent,
+            self.installed,
+            space,
+            prompt=prompt,
+            skill=skill,
+            route=route,
+            config=self.config,
+            sandbox=self.sandbox,
+            writable=writable,
+        )
 
 
 @dataclass(frozen=True)
