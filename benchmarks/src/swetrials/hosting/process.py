@@ -313,15 +313,20 @@ def _recorded(folder: Path, name: str) -> Service | None:
         raise ServiceError(f"{error}; see what runs, then remove that file") from None
 
 
-def _tree(service: Service) -> ProcessTree:
-    """Return the service's processes; of this very process's services the dead are collected first."""
+def _collect(service: Service) -> None:
+    """Take note of the end of a service that this very process has started, so that the system can forget it."""
     if (child := _children.get(service.pid)) is not None:
         child.poll()
+
+
+def _tree(service: Service) -> ProcessTree:
+    _collect(service)
     return ProcessTree(Mark(MARK, service.mark), service.pid, service.started_seconds)
 
 
 def _stop(service: Service, drain_seconds: float) -> Stop:
     ended = _tree(service).stop(drain_seconds)
+    _collect(service)
     if ended.survivors:
         pids = ", ".join(str(process.pid) for process in ended.survivors)
         raise ServiceError(f"{service.name}: alive in spite of KILL: pid {pids}")
