@@ -24,7 +24,7 @@ from pydantic import AwareDatetime
 from swetrials.errors import KnownError
 from swetrials.records.record import Record
 from swetrials.store.files import RecordError, read_record, write_record
-from swetrials.workspace.process_tree import Mark, ProcessTree, Stop
+from swetrials.workspace.process_tree import Mark, ProcessTree, StoppedTree
 
 MARK = "SWETRIALS_SERVICE"
 """Environment variable by which the processes of a service are known, wherever they went."""
@@ -324,7 +324,7 @@ def _tree(service: Service) -> ProcessTree:
     return ProcessTree(Mark(MARK, service.mark), service.pid, service.started_seconds)
 
 
-def _stop(service: Service, drain_seconds: float) -> Stop:
+def _stop(service: Service, drain_seconds: float) -> StoppedTree:
     ended = _tree(service).stop(drain_seconds)
     _collect(service)
     if ended.survivors:

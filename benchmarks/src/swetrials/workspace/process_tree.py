@@ -37,7 +37,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Stop:
+class StoppedTree:
     """How processes came to their end.
 
     Attributes:
@@ -100,7 +100,7 @@ class ProcessTree:
         self._known |= members
         return members
 
-    def stop(self, drain_seconds: float = 0.0) -> Stop:
+    def stop(self, drain_seconds: float = 0.0) -> StoppedTree:
         """End all members: TERM and time to drain, then KILL until a look finds nobody.
 
         Args:
@@ -111,17 +111,17 @@ class ProcessTree:
             time.sleep(_PAUSE_SECONDS)
         return stop
 
-    async def stop_aside(self, drain_seconds: float = 0.0) -> Stop:
+    async def stop_aside(self, drain_seconds: float = 0.0) -> StoppedTree:
         """Do what :meth:`stop` does; each look is in a thread, and the event loop goes on meanwhile."""
         steps = self._steps(drain_seconds)
         while (stop := await run_sync(next, steps)) is None:
             await anyio.sleep(_PAUSE_SECONDS)
         return stop
 
-    def _steps(self, drain_seconds: float) -> Iterator[Stop | None]:
+    def _steps(self, drain_seconds: float) -> Iterator[StoppedTree | None]:
         """Yield ``None`` where a pause is due, and how it ended at last."""
         if not (members := self.living()):
-            yield Stop("gone", len(self._known))
+            yield StoppedTree("gone", len(self._known))
             return
         if drain_seconds > 0:
             _signal(members, signal.SIGTERM)
@@ -129,14 +129,14 @@ class ProcessTree:
             while (members := self.living()) and time.monotonic() < drained_by:
                 yield None
             if not members:
-                yield Stop("drained", len(self._known))
+                yield StoppedTree("drained", len(self._known))
                 return
         killed_by = time.monotonic() + _KILL_SECONDS
         while members and time.monotonic() < killed_by:
             _signal(members, signal.SIGKILL)
             yield None
             members = self.living()
-        yield Stop("killed", len(self._known), frozenset(members))
+        yield StoppedTree("killed", len(self._known), frozenset(members))
 
     def _is_leader(self, process: psutil.Process) -> bool:
         started = self._started_seconds
