@@ -13,6 +13,7 @@ import pytest
 from hosting.server import Server, models
 from runs.prepared_runs import Watcher, bench_of
 from swetrials.errors import UsageError
+from swetrials.hosting import PROVIDERS
 from swetrials.records.cost import Cost
 from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.outcome import OutcomeKind
@@ -112,7 +113,8 @@ def test_of_three_judgments_a_malformed_one_fails_and_the_others_count(yard: Yar
 
 
 def test_a_rehearsal_does_not_go_among_the_published_figures(yard: Yard) -> None:
-    measured, rehearsed = prepared(yard, says(answer())), prepared(yard, says(answer()), provider="rehearsal")
+    measured = prepared(yard, says(answer()))
+    rehearsed = replace(measured, provider=PROVIDERS.named("rehearsal"))
     assert default_file(measured).parent == yard.root / "docs" / "metrics"
     assert default_file(rehearsed).parent == Path(rehearsed.config.output_dir)
 
