@@ -21,8 +21,8 @@ from swetrials.store.project import Project
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
 from swetrials.trials.executors.local import Local
-from swetrials.trials.run_context import Sandbox
 from swetrials.trials.trial import Observer, Progress
+from swetrials.workspace.sandbox import Sandbox
 from trials.stand_in import SECRET, WHOLE, Yard
 
 K = OutcomeKind

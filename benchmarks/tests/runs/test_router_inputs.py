@@ -13,6 +13,7 @@ import pytest
 from hosting.server import Server, models
 from runs.prepared_runs import Watcher, bench_of
 from swetrials.errors import UsageError
+from swetrials.hosting import PROVIDERS
 from swetrials.records.cost import Cost
 from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.records.outcome import OutcomeKind
@@ -21,8 +22,7 @@ from swetrials.runs.benchmark import PreflightError, RunOptions
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.runs.router_inputs import SETTLED, default_file, judge_inputs
 from swetrials.store.files import read_record
-from swetrials.trials.run_context import Sandbox
-from swetrials.workspace.sandbox import bubblewrap
+from swetrials.workspace.sandbox import Sandbox, bubblewrap
 from trials.stand_in import RECORDED, SECRET, Yard
 
 QUICK = RunOptions(skip_probe=True)
@@ -113,7 +113,8 @@ def test_of_three_judgments_a_malformed_one_fails_and_the_others_count(yard: Yar
 
 
 def test_a_rehearsal_does_not_go_among_the_published_figures(yard: Yard) -> None:
-    measured, rehearsed = prepared(yard, says(answer())), prepared(yard, says(answer()), provider="rehearsal")
+    measured = prepared(yard, says(answer()))
+    rehearsed = replace(measured, provider=PROVIDERS.named("rehearsal"))
     assert default_file(measured).parent == yard.root / "docs" / "metrics"
     assert default_file(rehearsed).parent == Path(rehearsed.config.output_dir)
 

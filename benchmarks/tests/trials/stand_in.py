@@ -27,11 +27,11 @@ from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.plan import Plan, plan_run
-from swetrials.trials.run_context import RunContext, Sandbox
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.trial import Observer, run_trial
 from swetrials.wire.route import Dialect
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import Bubblewrap
+from swetrials.workspace.sandbox import Bubblewrap, Sandbox
 from swetrials.workspace.space import private_root
 from workspace.sources import commit_all, git, new_repository
 

@@ -10,7 +10,7 @@ from swetrials.hosting.endpoint import Endpoint
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, HostingRecord, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
-from swetrials.trials import session as session_module
+from swetrials.trials import attempt_session as session_module
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.trial import Progress, run_trial
 from swetrials.workspace import space

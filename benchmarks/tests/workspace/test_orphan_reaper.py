@@ -14,7 +14,7 @@ from workspace.marked import living
 WORKER = """
 import subprocess, sys, time
 from pathlib import Path
-from swetrials.workspace.guard import guarded
+from swetrials.workspace.orphan_reaper import guarded
 from swetrials.workspace.space import attempt_space
 
 root, leavings = Path(sys.argv[1]), Path(sys.argv[2])

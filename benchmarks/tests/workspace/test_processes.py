@@ -319,7 +319,7 @@ import resource, sys
 from functools import partial
 from pathlib import Path
 import anyio
-from swetrials.workspace.processes import Command, Limits, run_captured, run_group
+from swetrials.workspace.processes import Command, ProcessLimits, run_captured, run_group
 
 seen = 0
 def count(data):
@@ -329,7 +329,7 @@ def count(data):
 
 def flood(how):
     command = Command(("head", "-c", "{FLOOD_BYTES}", "/dev/zero"), Path("/"), {{"PATH": sys.argv[1]}})
-    return anyio.run(partial(how, command, Limits(60), mark="test-flood-" + sys.argv[2]))
+    return anyio.run(partial(how, command, ProcessLimits(60), mark="test-flood-" + sys.argv[2]))
 
 flood(run_captured)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

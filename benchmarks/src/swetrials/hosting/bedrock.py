@@ -27,6 +27,7 @@ from swetrials.hosting.aws import (
 from swetrials.hosting.base import Check, NoTelemetry, Priced, ProviderError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import HostingRecord
+from swetrials.records.slug import without_hint
 from swetrials.records.usage import UsageReport
 from swetrials.wire.connecting import connection
 from swetrials.wire.route import Dialect, Route
@@ -38,7 +39,6 @@ CONTROL_VARIABLE = "AWS_ENDPOINT_URL_BEDROCK"
 """AWS's own name for another address of Bedrock's control plane; boto3 heeds it, too."""
 
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
-_HINT = re.compile(r"\[[^\]]*\]$")
 _ANTHROPIC = re.compile(r"(^|[./])anthropic\.|^claude-|^arn:aws[a-z-]*:bedrock:[^:]*:\d+:")
 _RENEW = "renew them (aws sso login, aws configure), then run this again"
 _TIMEOUT_SECONDS = 10
@@ -234,7 +234,7 @@ def _model_check(model: str, login: Login, region: str) -> Check:
 
 def _find_in(catalogue: Catalogue, model: str, region: str) -> Check:
     """Say whether a model is listed. A listing proves nothing about access, so a miss is a warning and no more."""
-    wanted = _HINT.sub("", model)
+    wanted = without_hint(model)
     if wanted in catalogue.on_demand | catalogue.profiles:
         return Check("model", "ok", f"{wanted} is listed in {region}; that it may be called, only the probe proves")
     known = sorted(name for name in catalogue.on_demand | catalogue.profiles if not name.startswith("arn:"))

@@ -7,11 +7,10 @@ the moment it started, or by a mark in its environment that nothing else carries
 import os
 import re
 import secrets
-import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from pydantic import AwareDatetime
 from swetrials.errors import KnownError
 from swetrials.records.record import Record
 from swetrials.store.files import RecordError, read_record, write_record
+from swetrials.workspace.process_tree import Mark, ProcessTree, StoppedTree
 
 MARK = "SWETRIALS_SERVICE"
 """Environment variable by which the processes of a service are known, wherever they went."""
@@ -32,9 +32,6 @@ MARK = "SWETRIALS_SERVICE"
 HOST = "127.0.0.1"
 """Where services of our own listen: loopback, out of reach from other machines."""
 
-_START_TOLERANCE_SECONDS = 1.0
-# The system keeps the start relative to the boot and clocks are adjusted meanwhile. No pid comes round in a second.
-_KILL_SECONDS = 5.0
 _PAUSE_SECONDS = 0.05
 _LOCK_SECONDS = 60.0
 _TAIL_BYTES = 16_384
@@ -161,16 +158,14 @@ def find(folder: Path, name: str) -> Service | None:
 
 def running(service: Service) -> bool:
     """Whether the program that was started still lives: its pid, and not another program that has got that pid."""
-    if (child := _children.get(service.pid)) is not None:
-        child.poll()
-    return _leader(service) is not None
+    return _tree(service).leader() is not None
 
 
 def stop(folder: Path, name: str, *, drain_seconds: float = 10.0) -> Stopped | None:
     """Stop a service with everything that belongs to it, prove that it is gone, and forget it.
 
-    TERM to its processes, time to end, then KILL. Its processes are its own group and session, what carries its mark
-    and what descends from these. A service that died is cleared up just so: its workers may live on without it.
+    TERM to its :class:`ProcessTree`, time to end, then KILL. A service that died is cleared up just so: its workers
+    may live on without it.
 
     Returns:
         How it ended; ``None`` when no service of this name is known.
@@ -184,9 +179,9 @@ def stop(folder: Path, name: str, *, drain_seconds: float = 10.0) -> Stopped | N
         service = _recorded(folder, name)
         if service is None:
             return None
-        how = _stop(service, drain_seconds)
+        ended = _stop(service, drain_seconds)
         _state_file(folder, name).unlink()
-        return Stopped(service, how)
+        return Stopped(service, ended.how)
 
 
 def ask_to_end(service: Service, seconds: float) -> bool:
@@ -194,8 +189,9 @@ def ask_to_end(service: Service, seconds: float) -> bool:
 
     For a program that ends its own in good order, which :func:`stop` would cut across by signalling them all.
     """
-    if (leader := _leader(service)) is not None:
-        _signal(leader, signal.SIGTERM)
+    if (leader := _tree(service).leader()) is not None:
+        with suppress(psutil.Error):
+            leader.terminate()
     over = time.monotonic() + seconds
     while running(service) and time.monotonic() < over:
         time.sleep(_PAUSE_SECONDS)
@@ -317,80 +313,24 @@ def _recorded(folder: Path, name: str) -> Service | None:
         raise ServiceError(f"{error}; see what runs, then remove that file") from None
 
 
-def _leader(service: Service) -> psutil.Process | None:
-    """Return the process that was started, when it lives."""
-    with suppress(psutil.Error):
-        process = psutil.Process(service.pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return None
-        if abs(process.create_time() - service.started_seconds) < _START_TOLERANCE_SECONDS or _carries(
-            process, service
-        ):
-            return process
-    return None
-
-
-def _stop(service: Service, drain_seconds: float) -> Literal["gone", "drained", "killed"]:
-    members = _members(service, set())
-    if not members:
-        return "gone"
-    for process in members:
-        _signal(process, signal.SIGTERM)
-    drained_by = time.monotonic() + drain_seconds
-    while (members := _members(service, members)) and time.monotonic() < drained_by:
-        time.sleep(_PAUSE_SECONDS)
-    if not members:
-        return "drained"
-    killed_by = time.monotonic() + _KILL_SECONDS
-    while (members := _members(service, members)) and time.monotonic() < killed_by:
-        for process in members:
-            _signal(process, signal.SIGKILL)
-        time.sleep(_PAUSE_SECONDS)
-    if members:
-        pids = ", ".join(str(process.pid) for process in members)
-        raise ServiceError(f"{service.name}: alive in spite of KILL: pid {pids}")
-    return "killed"
-
-
-def _members(service: Service, known: Iterable[psutil.Process]) -> set[psutil.Process]:
-    """Return the living processes of a service; who was once known to be one stays one, orphaned or not."""
+def _collect(service: Service) -> None:
+    """Take note of the end of a service that this very process has started, so that the system can forget it."""
     if (child := _children.get(service.pid)) is not None:
         child.poll()
-    living = [process for process in psutil.process_iter() if process.pid != os.getpid() and _lives(process)]
-    marked = {process for process in living if _carries(process, service)}
-    group = {process for process in living if _in_group(process, service.pid)}
-    # The number of a group is not given away while somebody is in it. So it is still the service's own group when
-    # the first process lives, or when anybody in it carries the mark; otherwise it may be a stranger's.
-    owns_group = _leader(service) is not None or bool(group & marked)
-    members = marked | (group if owns_group else set()) | {process for process in known if _lives(process)}
-    for process in tuple(members):
-        with suppress(psutil.Error):
-            members.update(child for child in process.children(recursive=True) if _lives(child))
-    return members
 
 
-def _lives(process: psutil.Process) -> bool:
-    with suppress(psutil.Error):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False
+def _tree(service: Service) -> ProcessTree:
+    _collect(service)
+    return ProcessTree(Mark(MARK, service.mark), service.pid, service.started_seconds)
 
 
-def _in_group(process: psutil.Process, leader: int) -> bool:
-    with suppress(OSError):
-        return leader in (os.getpgid(process.pid), os.getsid(process.pid))
-    return False
-
-
-def _carries(process: psutil.Process, service: Service) -> bool:
-    with suppress(psutil.Error, OSError):
-        return bool(process.environ().get(MARK) == service.mark)
-    return False
-
-
-def _signal(process: psutil.Process, number: signal.Signals) -> None:
-    # psutil looks once more whether the pid is still the same process.
-    with suppress(psutil.Error):
-        process.send_signal(number)
+def _stop(service: Service, drain_seconds: float) -> StoppedTree:
+    ended = _tree(service).stop(drain_seconds)
+    _collect(service)
+    if ended.survivors:
+        pids = ", ".join(str(process.pid) for process in ended.survivors)
+        raise ServiceError(f"{service.name}: alive in spite of KILL: pid {pids}")
+    return ended
 
 
 def _with_tail(problem: str, service: Service) -> str:

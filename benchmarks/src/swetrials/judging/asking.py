@@ -4,12 +4,13 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from swetrials.judging.base import Submission, now
+from swetrials.judging.base import Submission
 from swetrials.judging.prompt import judging_prompt
 from swetrials.judging.reply import Reply, ReplyError, parse_reply
 from swetrials.judging.rubric import absent_scores, present_units
 from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation, task_score_of
 from swetrials.records.usage import UsageReport
+from swetrials.store.clock import utc_now
 from swetrials.store.files import sha256_of
 from swetrials.store.redaction import Redactor
 
@@ -72,7 +73,7 @@ async def score_by_asking(submission: Submission, block: JudgeBlock, ask: Ask, r
 
 def unscored(reason: str, block: JudgeBlock | None = None) -> RubricEvaluation:
     """Return the state of a trial that nobody could score."""
-    return RubricEvaluation(status="unscored", reason=reason, judge=block, evaluated_at=now())
+    return RubricEvaluation(status="unscored", reason=reason, judge=block, evaluated_at=utc_now())
 
 
 def _scored(submission: Submission, reply: Reply, block: JudgeBlock | None, remark: str) -> RubricEvaluation:
@@ -86,7 +87,7 @@ def _scored(submission: Submission, reply: Reply, block: JudgeBlock | None, rema
         scores=scores,
         verdict=reply.verdict,
         judge=block,
-        evaluated_at=now(),
+        evaluated_at=utc_now(),
     )
 
 

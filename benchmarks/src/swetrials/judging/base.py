@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -110,8 +109,3 @@ class Judge(Protocol):
 
     async def prove(self, context: JudgeContext) -> Check:
         """Show, before a long run, that the judge can do its work here; ``skipped`` when it is not installed."""
-
-
-def now() -> str:
-    """Return this moment as ISO 8601 in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -8,7 +8,7 @@ environment: with the login shell or the full one they would see the route's key
 """
 
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,11 +18,13 @@ from typing import ClassVar, Literal
 import orjson
 from anyio.to_thread import run_sync
 
+from swetrials.agents.base import Launch
 from swetrials.agents.codex.config import CONFIG_FILE, exec_argv
 from swetrials.agents.codex.stream import CodexReader
-from swetrials.agents.events import Event, Tally
+from swetrials.agents.events import Tally
 from swetrials.agents.install import Installed, find
 from swetrials.agents.packages import PACKAGES
+from swetrials.agents.session import AgentSession
 from swetrials.hosting.base import Check
 from swetrials.judging.asking import JudgeAnswer, score_by_asking, scored_by_rule, unscored
 from swetrials.judging.base import JudgeContext, JudgeSettings, Submission
@@ -40,8 +42,7 @@ from swetrials.store.redaction import Redactor
 from swetrials.store.stream_log import StreamLog
 from swetrials.wire.meter import Meter, metered
 from swetrials.wire.route import Route
-from swetrials.workspace.environment import allowed_environment
-from swetrials.workspace.processes import Command, Ended, LaunchError, ProcessLimits, run_captured, run_group
+from swetrials.workspace.processes import Ended, LaunchError, ProcessLimits
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _SETTINGS = (
@@ -64,6 +65,7 @@ _SETTINGS = (
 
 _CHECK = "judge"
 _NOT_INSTALLED = "codex is not installed: no rubric scores"
+_COMMAND_SECONDS = 60.0
 _PROOF_PROMPT = "Reply with the single word: ready\n"
 
 
@@ -141,12 +143,12 @@ class CodexJudge:
     async def _proved(self, context: JudgeContext, space: Space, installed: Installed) -> Check:
         route, limit = self.settings.route, self.settings.timeout_seconds
         async with _watched(self.settings, space, context.redactor) as (settings, meter):
-            session = _Session(settings, space, installed.binary)
-            if isinstance(route, PersonalRoute) and route.needs_login and await session.lacks_login():
+            codex = _Codex(settings, space, installed.binary)
+            if isinstance(route, PersonalRoute) and route.needs_login and await codex.lacks_login():
                 # Codex would try until its limit to be let in without one.
                 return Check(_CHECK, "failed", "your own Codex is not logged in", route.remedy)
             with StreamLog(space.artifacts / "proof.jsonl", context.redactor) as stream:
-                answer = await session.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
+                answer = await codex.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
         if answer.failure:
             told = answer.failure
             if meter is not None and isinstance(route, EndpointRoute):
@@ -155,7 +157,7 @@ class CodexJudge:
         served = meter.block().models_served if meter else ()
         if self.settings.model and (others := another_answered(self.settings.model, served)):
             return Check(_CHECK, "warning", others, "mend --judge-model or --judge-endpoint, unless it is the same")
-        if broken := await session.sandbox_failure():
+        if broken := await codex.sandbox_failure():
             detail = f"its commands cannot run here, so no score will be grounded: {context.redactor.text(broken)}"
             return Check(_CHECK, "warning", detail, "allow unprivileged user namespaces on this machine")
         model = self.settings.model or ", ".join(served) or "of the configuration"
@@ -168,7 +170,7 @@ class CodexJudge:
         self, submission: Submission, context: JudgeContext, space: Space, log: Path, installed: Installed
     ) -> RubricEvaluation:
         commit = await clean_checkout(context.repositories, submission, space.checkout)
-        session = _Session(self.settings, space, installed.binary)
+        codex = _Codex(self.settings, space, installed.binary)
         block = JudgeBlock(
             name=self.name,
             provider=self.settings.route.provider,
@@ -182,7 +184,7 @@ class CodexJudge:
         schema = space.temporary / "reply-schema.json"
         schema.write_bytes(orjson.dumps(reply_schema(present_units(submission))))
         with StreamLog(log, context.redactor) as stream:
-            ask = partial(session.ask, limit_seconds=self.settings.timeout_seconds, schema=schema, stream=stream)
+            ask = partial(codex.ask, limit_seconds=self.settings.timeout_seconds, schema=schema, stream=stream)
             return await score_by_asking(submission, block, ask, context.redactor)
 
 
@@ -201,62 +203,52 @@ async def _watched(
         yield replace(settings, route=passing), meter
 
 
-class _Session:
-    """One judging: the private folders, the environment, and the processes started in them."""
+class _Codex:
+    """Codex as a judge: its settings, its private folders, and what is started in them."""
 
     def __init__(self, settings: JudgeSettings, space: Space, binary: Path) -> None:
         self._settings = settings
         self._binary = binary
         self._space = space
-        self._folder = space.checkout
-        self._environment = self._prepare()
+        self._environment = dict(settings.route.environment())
+        self._files: dict[Path, str] = {}
+        if (config := settings.route.config()) is not None:
+            codex_home = space.home / ".codex"
+            self._files[codex_home / CONFIG_FILE] = config
+            self._environment["CODEX_HOME"] = str(codex_home)
 
     async def ask(self, prompt: str, limit_seconds: float, schema: Path | None, stream: StreamLog) -> JudgeAnswer:
         """Put one prompt to Codex and wait for its last word."""
         prompt_file = self._space.temporary / "prompt.txt"
-        prompt_file.write_text(prompt, encoding="utf-8")
         errors = self._space.temporary / "stderr.txt"
-        reader, tally, witness = CodexReader(), Tally(), GroundingWitness(self._folder)
-
-        def take(events: list[Event]) -> bool:
-            tally.add(events)
-            witness.add(events)
-            return tally.end is not None
-
-        def on_output(data: bytes) -> bool:
-            stream.write(data)
-            return take(list(reader.feed(data)))
-
-        ended = await run_group(
-            Command(self._argv(schema), self._folder, self._environment),
-            ProcessLimits(wall_seconds=limit_seconds),
-            mark=self._space.root.name,
-            on_output=on_output,
-            stderr=errors,
-            stdin=prompt_file,
-        )
-        take(list(reader.finish()))
+        witness = GroundingWitness(self._space.checkout)
+        launch = Launch(self._argv(schema), self._environment, {**self._files, prompt_file: prompt}, prompt_file)
+        session = AgentSession(launch, CodexReader(), self._space)
+        ended = await session.run(ProcessLimits(limit_seconds), stderr=errors, log=stream, hear=witness.add)
+        end = session.tally.end
         return JudgeAnswer(
-            text=tally.end.text if tally.end else "",
-            failure=_failure(tally, ended, errors),
-            usage=_usage(tally),
+            text=end.text if end else "",
+            failure=_failure(session.tally, ended, errors),
+            usage=_usage(session.tally),
             grounding=witness.grounding,
             duration_seconds=ended.wall_seconds,
         )
 
     async def lacks_login(self) -> bool:
         """Return whether Codex says that nobody has logged in; it looks in its own files and asks no server."""
-        command = Command((str(self._binary), "login", "status"), self._folder, self._environment)
-        ended, printed = await run_captured(command, ProcessLimits(wall_seconds=60), mark=self._space.root.name)
+        ended, printed = await self._tell("login", "status")
         return ended.exit_code != 0 and b"not logged in" in printed.lower()
 
     async def sandbox_failure(self) -> str:
         """Return what Codex's sandbox says when it cannot run a command here; empty when it can."""
-        argv = (str(self._binary), "sandbox", "-c", 'sandbox_mode="read-only"', "--", "true")
-        command = Command(argv, self._folder, self._environment)
-        ended, printed = await run_captured(command, ProcessLimits(wall_seconds=60), mark=self._space.root.name)
+        ended, printed = await self._tell("sandbox", "-c", 'sandbox_mode="read-only"', "--", "true")
         output = printed.decode(errors="replace")
         return "" if ended.exit_code == 0 else output.strip()[-300:] or f"exit code {ended.exit_code}"
+
+    async def _tell(self, *words: str) -> tuple[Ended, bytes]:
+        """Run a command of Codex's that asks no model, and return what it printed."""
+        launch = Launch((str(self._binary), *words), self._environment, self._files)
+        return await AgentSession(launch, CodexReader(), self._space).run_captured(ProcessLimits(_COMMAND_SECONDS))
 
     def _argv(self, schema: Path | None) -> tuple[str, ...]:
         chosen = self._settings
@@ -268,15 +260,6 @@ class _Session:
             settings=(*_SETTINGS, *effort),
             output_schema=schema,
         )
-
-    def _prepare(self) -> Mapping[str, str]:
-        extra = dict(self._settings.route.environment())
-        if (config := self._settings.route.config()) is not None:
-            codex_home = self._space.home / ".codex"
-            codex_home.mkdir(parents=True, exist_ok=True)
-            (codex_home / CONFIG_FILE).write_text(config, encoding="utf-8")
-            extra["CODEX_HOME"] = str(codex_home)
-        return allowed_environment(self._space.home, self._space.temporary, extra)
 
 
 def _failure(tally: Tally, ended: Ended, errors: Path) -> str:

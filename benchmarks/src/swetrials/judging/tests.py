@@ -11,16 +11,17 @@ import orjson
 from anyio import to_thread
 
 from swetrials.hosting.base import Check
-from swetrials.judging.base import JudgeContext, Submission, now
+from swetrials.judging.base import JudgeContext, Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
 from swetrials.judging.hidden import PlacementError, contents, place_hidden_files
 from swetrials.records.dataset import Argv, Verify
 from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
+from swetrials.store.clock import utc_now
 from swetrials.store.files import sha256_of
 from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.patch import PatchError, apply_patch
 from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_captured
-from swetrials.workspace.sandbox import NOT_WANTED, Absence, confined, probe
+from swetrials.workspace.sandbox import NOT_WANTED, Absence, Sandbox, probe
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _TAIL_BYTES = 4096
@@ -115,23 +116,16 @@ async def _verified(verify: Verify, space: Space, context: JudgeContext) -> Test
         passed=not failed,
         fraction=(len(verified) - len(failed)) / len(verified),
         results=tuple(results),
-        evaluated_at=now(),
+        evaluated_at=utc_now(),
     )
 
 
 async def _run(
     argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, space: Space, context: JudgeContext
 ) -> CommandResult:
-    words: Sequence[str] = argv
-    if context.bwrap is not None:
-        words = confined(
-            argv,
-            bwrap=context.bwrap,
-            writable=(space.checkout, space.home, space.temporary),
-            hidden=context.hidden,
-            readable=context.readable,
-        )
-    command = Command(tuple(words), space.checkout, allowed_environment(space.home, space.temporary))
+    sandbox = Sandbox(context.bwrap, context.hidden, context.readable)
+    words = sandbox.around(argv, (space.checkout, space.home, space.temporary))
+    command = Command(words, space.checkout, allowed_environment(space.home, space.temporary))
     try:
         ended, tail = await run_captured(
             command, ProcessLimits(wall_seconds=limit_seconds), mark=space.root.name, tail_bytes=_TAIL_BYTES
@@ -163,9 +157,9 @@ def last_line(output: str) -> str:
 
 def _failed(reason: str, patch_applied: bool) -> TestsEvaluation:
     return TestsEvaluation(
-        status="scored", reason=reason, passed=False, fraction=0.0, patch_applied=patch_applied, evaluated_at=now()
+        status="scored", reason=reason, passed=False, fraction=0.0, patch_applied=patch_applied, evaluated_at=utc_now()
     )
 
 
 def _unscored(reason: str, results: Sequence[CommandResult] = ()) -> TestsEvaluation:
-    return TestsEvaluation(status="unscored", reason=reason, results=tuple(results), evaluated_at=now())
+    return TestsEvaluation(status="unscored", reason=reason, results=tuple(results), evaluated_at=utc_now())

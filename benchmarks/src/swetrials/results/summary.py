@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from swetrials.results.mixtures import MixtureError, mixed, refuse_other_wording
 from swetrials.results.results_tree import chosen_judge, row_of
 from swetrials.results.trial_reading import EvaluationPart, MetricsPart, TrialReading
 from swetrials.results.trial_row import TrialRow
+from swetrials.store.clock import utc_now
 from swetrials.store.results import none_in, trial_folders
 
 
@@ -108,7 +108,7 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
     score = mean_over_tasks(of.scores, low=0, high=100)
     cost = total_over_tasks(of.known_costs)
     return RunSummary(
-        generated_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        generated_at=utc_now(),
         dataset=first.trial.dataset,
         scope=first.trial.scope,
         model=first.model,

@@ -1,12 +1,11 @@
 """Showing what a run would start, exactly, without starting it."""
 
 import shlex
-from pathlib import Path
 
 from swetrials.agents.install import find
+from swetrials.agents.session import AgentSession
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
-from swetrials.trials.launching import command_for, job_for
 from swetrials.trials.plan import Trial, prompt_for
 from swetrials.workspace.space import Space
 
@@ -24,11 +23,18 @@ def describe(prepared: PreparedRun) -> str:
 def _trial(prepared: PreparedRun, trial: Trial) -> str:
     space = Space.at(prepared.work_root, f"{trial.label}-1-ID")
     prompt = prompt_for(trial.task, space.checkout, space.artifacts)
-    job = job_for(prepared.plan.skill, prepared.config, space, prompt, prepared.provider.preview(prepared.config))
-    installed = find(prepared.agent.package, prepared.project.tools)
-    binary = installed.binary if installed else Path(f"{prepared.agent.name}-NOT-INSTALLED")
-    launch = prepared.agent.launch(binary, job)
-    command = command_for(prepared.sandbox, installed.folder if installed else None, space, launch, [space.root])
+    session = AgentSession.of(
+        prepared.agent,
+        find(prepared.agent.package, prepared.project.tools),
+        space,
+        prompt=prompt,
+        skill=prepared.plan.skill,
+        route=prepared.provider.preview(prepared.config),
+        config=prepared.config,
+        sandbox=prepared.sandbox,
+        writable=[space.root],
+    )
+    launch, command = session.launch, session.command
     lines = [
         f"== {trial.label}: {trial.folder.path}",
         f"cwd: {command.cwd}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",

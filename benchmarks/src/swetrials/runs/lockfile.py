@@ -3,7 +3,6 @@
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from swetrials import __version__
 from swetrials.records.lock import JudgePin, PricePin, RunLock, RunSession, TaskPin
 from swetrials.records.metrics import Metrics
 from swetrials.runs.prepared_run import PreparedRun
+from swetrials.store.clock import utc_now
 from swetrials.store.files import RecordError, read_record, sha256_of, to_json, write_atomically
 from swetrials.store.results import LOCK, state_of
 from swetrials.trials.plan import Trial, prompt_sha256
@@ -26,7 +26,7 @@ def locked(prepared: PreparedRun, judge: JudgePin | None) -> Iterator[None]:
         OSError: it cannot be written.
     """
     earlier = {scope: _sessions(scope / LOCK) for scope in prepared.plan.scopes}
-    started_at = _now()
+    started_at = utc_now()
     sessions = {scope: _session(prepared, scope, judge, started_at) for scope in prepared.plan.scopes}
     for scope, session in sessions.items():
         _write(prepared, scope, (*earlier[scope], session))
@@ -77,7 +77,7 @@ def _completed(prepared: PreparedRun, scope: Path, session: RunSession) -> RunSe
     records = [record for trial in _trials(prepared, scope) if isinstance(record := state_of(trial.folder), Metrics)]
     commits = {record.task: record.provenance.commit for record in records if record.provenance.commit}
     tasks = {name: pin.model_copy(update={"commit": commits.get(name)}) for name, pin in session.tasks.items()}
-    return session.model_copy(update={"ended_at": _now(), "models_served": _served(records), "tasks": tasks})
+    return session.model_copy(update={"ended_at": utc_now(), "models_served": _served(records), "tasks": tasks})
 
 
 def _served(records: Sequence[Metrics]) -> tuple[str, ...]:
@@ -107,7 +107,3 @@ def _prices(prepared: PreparedRun) -> PricePin:
         genai_prices=installed,
         genai_prices_date=release.date if release and release.version == installed else None,
     )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -11,6 +11,7 @@ from anyio.to_thread import run_sync
 from swetrials.agents.base import Agent
 from swetrials.agents.events import Tally
 from swetrials.agents.install import find
+from swetrials.agents.session import AgentSession
 from swetrials.hosting.base import Check, Hosting
 from swetrials.records.dataset import Task
 from swetrials.records.metrics import Metrics
@@ -21,12 +22,13 @@ from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.project import Project
-from swetrials.trials.launching import command_for, job_for, open_way, write_files
+from swetrials.trials.metered_way import open_way
 from swetrials.trials.resume_state import Standing
-from swetrials.trials.run_context import RunContext, Sandbox
+from swetrials.trials.run_context import RunContext
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
-from swetrials.workspace.processes import Ended, LaunchError, ProcessLimits, run_group
+from swetrials.workspace.processes import LaunchError, ProcessLimits
+from swetrials.workspace.sandbox import Sandbox
 from swetrials.workspace.space import BYTES_NEEDED, Space, attempt_space_aside, free_bytes
 
 _PROBE_SECONDS = 90.0
@@ -171,18 +173,18 @@ async def probe(prepared: PreparedRun, context: RunContext) -> Check:
     """Make one tiny call through the very agent and route, in an empty folder."""
     # Two runs that begin in one second must not share a mark: the one that ends first would kill the other's agent.
     attempt_id = f"probe-{secrets.token_hex(6)}"
-    tally = Tally()
     own_route = context.hosting.route(attempt_id)
     context = context.hiding(own_route.secrets)
     async with attempt_space_aside(context.work_root, attempt_id) as space:
         stderr = space.root / "stderr.log"
         try:
             async with open_way(context, own_route, space.root / "requests.jsonl") as way:
-                ended = await _ask_once(prepared, context, space, way.route, tally, stderr)
+                session = _asking_once(context, space, way.route)
+                ended = await session.run(ProcessLimits(_PROBE_SECONDS, grace_seconds=2), stderr=stderr)
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {prepared.agent.name}")
         said = context.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
-    seen = way.meter.block() if way.meter is not None else None
+    tally, seen = session.tally, way.meter.block() if way.meter is not None else None
     if _answered(tally, seen):
         if seen is not None and (others := another_answered(prepared.config.model, seen.models_served)):
             fix = "mend --model or --endpoint, unless it is another name of the same"
@@ -225,23 +227,6 @@ def _answered(tally: Tally, seen: RequestsBlock | None) -> bool:
     return kind is OutcomeKind.COMPLETED or bool(tally.usage.usage.output)
 
 
-async def _ask_once(
-    prepared: PreparedRun, context: RunContext, space: Space, route: Route, tally: Tally, stderr: Path
-) -> Ended:
-    config = prepared.config.model_copy(update={"request_retries": 1, "max_turns": 1})
-    job = replace(job_for(context.skill, config, space, _PROBE_PROMPT, route), skill=None)
-    launch = prepared.agent.launch(context.installed.binary, job)
-    write_files(launch)
-    reader = prepared.agent.reader()
-
-    def on_output(data: bytes) -> bool:
-        tally.add(reader.feed(data))
-        return tally.end is not None
-
-    limits = ProcessLimits(_PROBE_SECONDS, grace_seconds=2)
-    command = command_for(context.sandbox, context.installed.folder, space, launch, [space.root])
-    ended = await run_group(
-        command, limits, mark=space.root.name, on_output=on_output, stderr=stderr, stdin=launch.stdin
-    )
-    tally.add(reader.finish())
-    return ended
+def _asking_once(context: RunContext, space: Space, route: Route) -> AgentSession:
+    config = context.config.model_copy(update={"request_retries": 1, "max_turns": 1})
+    return replace(context, config=config).agent_session(space, _PROBE_PROMPT, route, [space.root], skill=None)

@@ -25,10 +25,11 @@ from swetrials.trials.executors import EXECUTORS
 from swetrials.trials.executors.base import Executor
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.resume_state import Commits, Standing, standings
-from swetrials.trials.run_context import RunContext, Sandbox
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.git import GitError
 from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.sandbox import Sandbox
 from swetrials.workspace.space import private_root, sweep
 
 

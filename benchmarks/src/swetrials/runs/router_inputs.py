@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean
 
@@ -22,6 +21,7 @@ from swetrials.runs.benchmark import RunOptions, Viewer, preflight
 from swetrials.runs.defaults import with_benchmark
 from swetrials.runs.forecast import Forecast, budget_check
 from swetrials.runs.prepared_run import PreparedRun, lay_out
+from swetrials.store.clock import utc_now
 from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.project import find_project
 from swetrials.trials.plan import Trial
@@ -116,7 +116,7 @@ class _Judging:
     def finish(self) -> JudgedInputs:
         """Return what the file holds now; it says so when that is all that was asked for."""
         if not self.missing and self._record.ended_at is None:
-            self._write(self._record.model_copy(update={"ended_at": _now()}))
+            self._write(self._record.model_copy(update={"ended_at": utc_now()}))
         return self._record
 
     def _begun(self) -> JudgedInputs:
@@ -146,7 +146,7 @@ class _Judging:
             sandbox=prepared.sandbox.name,
             harness_version=__version__,
             repeats=config.repeats,
-            started_at=_now(),
+            started_at=utc_now(),
         )
 
     def _differences(self, found: JudgedInputs, fresh: JudgedInputs) -> list[str]:
@@ -211,10 +211,6 @@ def _told(judgment: InputJudgment) -> str:
     inputs = judgment.inputs
     judged = f"floor {inputs.floor}, {inputs.tier}" if inputs else f"failed ({judgment.failure})"
     return f"{judged} · agent"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @contextmanager

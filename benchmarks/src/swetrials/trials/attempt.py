@@ -9,10 +9,10 @@ from anyio.to_thread import run_sync
 
 from swetrials.records.metrics import PATCH, AttemptRecord
 from swetrials.store.files import write_atomically, write_record_once
+from swetrials.trials.attempt_session import AttemptSession, Watch, drive
 from swetrials.trials.gathering import gather
 from swetrials.trials.plan import prompt_for
 from swetrials.trials.run_context import Order, RunContext
-from swetrials.trials.session import AgentSession, Watch, drive
 from swetrials.workspace.instructions import SetAside, set_aside
 from swetrials.workspace.patch import apply_patch
 from swetrials.workspace.processes import Ended
@@ -59,7 +59,7 @@ async def run_attempt(
     async with attempt_space_aside(context.work_root, attempt_id, keep=context.keep_checkouts) as space:
         aside = await run_sync(_furnish, context, order, space)
         prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)
-        session = AgentSession(
+        session = AttemptSession(
             context=context,
             trial=order.trial,
             folder=order.folder,
@@ -89,7 +89,7 @@ def _furnish(context: RunContext, order: Order, space: Space) -> tuple[SetAside,
     return set_aside(space.checkout) if context.config.repo_instructions == "neutralise" else ()
 
 
-async def _enter(session: AgentSession, order: Order, ended: Ended, ledger: list[Attempt]) -> Attempt:
+async def _enter(session: AttemptSession, order: Order, ended: Ended, ledger: list[Attempt]) -> Attempt:
     """Gather what an attempt left and enter it into the ledger and the budget, come what may."""
     with anyio.CancelScope(shield=True):
         output = session.output(ended, order.queued_seconds)

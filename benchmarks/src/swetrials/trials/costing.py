@@ -6,7 +6,7 @@ from typing import Protocol
 
 from swetrials.hosting.base import Provider
 from swetrials.pricing.book import PriceBook
-from swetrials.pricing.hardware import hardware_cost
+from swetrials.pricing.hardware import THROUGHPUT, hardware_cost
 from swetrials.pricing.second_opinions import cost_disagreements
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
@@ -14,8 +14,6 @@ from swetrials.records.metrics import Finding
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock
-
-_THROUGHPUT = "processed_tokens_per_second"
 
 
 class Pricing(Protocol):
@@ -87,7 +85,7 @@ def attempt_cost(
     elif config.dollars_per_hour is not None:
         cost = hardware_cost(
             usage.headline.usage.total,
-            telemetry.derived.get(_THROUGHPUT) if telemetry else None,
+            telemetry.derived.get(THROUGHPUT) if telemetry else None,
             config.dollars_per_hour,
             config.box_share,
             wall_seconds,

@@ -1,6 +1,5 @@
 """What the attempts of a run share, and what one of them is asked for."""
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Literal, Self
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event
 from swetrials.agents.install import Installed
+from swetrials.agents.session import AgentSession
 from swetrials.hosting.base import Hosting, Provider
 from swetrials.pricing.book import PriceBook
 from swetrials.records.config import RunnerConfig
@@ -17,31 +17,10 @@ from swetrials.store.redaction import Redactor
 from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.plan import Trial
+from swetrials.wire.route import Route
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import NOT_WANTED, Absence, Bubblewrap
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """Bubblewrap, what it hides from an agent, and what it shows again; without it, why there is no sandbox."""
-
-    bwrap: Bubblewrap | None
-    hidden: tuple[Path, ...] = ()
-    readable: tuple[Path, ...] = ()
-    missing: Absence = NOT_WANTED
-
-    @property
-    def as_root(self) -> str:
-        """Why a program in it has the rights of root on this machine's files; empty when it has not."""
-        if os.geteuid() != 0:
-            return ""
-        return self.bwrap.as_root if self.bwrap else self.missing.why
-
-    @property
-    def name(self) -> str:
-        """What the record calls it."""
-        return "bubblewrap" if self.bwrap else "none"
-
+from swetrials.workspace.sandbox import Sandbox
+from swetrials.workspace.space import Space
 
 Listener = Callable[[Trial, Sequence[Event]], None]
 """Called with what the agent of a trial has just said and done; secrets are not masked in it."""
@@ -75,6 +54,30 @@ class RunContext:
     def hiding(self, secrets: Iterable[str]) -> Self:
         """Return a context that masks further secrets in whatever is written."""
         return replace(self, redactor=self.redactor.and_also(secrets))
+
+    def agent_session(
+        self, space: Space, prompt: str, route: Route, writable: Sequence[Path], *, skill: Skill | None
+    ) -> AgentSession:
+        """Return the agent, ready to be run on a prompt.
+
+        Args:
+            space: its folders.
+            prompt: what it is asked.
+            route: its way to the model.
+            writable: what of its space a sandbox lets it change.
+            skill: what it follows.
+        """
+        return AgentSession.of(
+            self.agent,
+            self.installed,
+            space,
+            prompt=prompt,
+            skill=skill,
+            route=route,
+            config=self.config,
+            sandbox=self.sandbox,
+            writable=writable,
+        )
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from swetrials.errors import KnownError
 from swetrials.store.project import Project
-from swetrials.trials.run_context import Sandbox
 from swetrials.workspace.environment import is_open_folder, search_path, toolchain_roots
-from swetrials.workspace.sandbox import NOT_WANTED, Absence, confined, given_up, probe
+from swetrials.workspace.sandbox import NOT_WANTED, Absence, Sandbox, confined, given_up, probe
 
 
 class SandboxError(KnownError):

@@ -1,15 +1,15 @@
 """One way to run git: words instead of a shell, never a prompt, never a program that a repository names."""
 
 import os
-import signal
 import subprocess
 import urllib.parse
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from swetrials.errors import KnownError
+from swetrials.workspace.process_tree import kill_group
 
 LOCAL_LIMIT_SECONDS = 600.0
 """Longest time for a command that stays on this machine."""
@@ -155,7 +155,7 @@ def run_git(
         try:
             printed, complaints = process.communicate(stdin, timeout=limit_seconds)
         except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise GitError(f"cannot {purpose}: git took longer than {limit_seconds:g} s") from None
             raise
@@ -171,8 +171,7 @@ def stop_fetches() -> None:
     They run in threads, which no cancellation reaches, and may take an hour.
     """
     for group in list(_fetches):
-        with suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
+        kill_group(group)
 
 
 @contextmanager

@@ -301,7 +301,7 @@ def test_readers_find_whole_states_however_often_it_is_published(tmp_path: Path)
     writer = (
         "import sys, time; from pathlib import Path; from datetime import datetime, UTC\n"
         "from swetrials.hosting.collector.time_series import *\n"
-        "with TimeSeries(Path(sys.argv[1]), Session('u', 1), seal_at_rows=2000) as series:\n"
+        "with TimeSeries(Path(sys.argv[1]), ServerSession('u', 1), seal_at_rows=2000) as series:\n"
         "    give_up_at = time.monotonic() + 4\n"
         "    while time.monotonic() < give_up_at:\n"
         "        samples = tuple(Sample(f'm{i}', '{}', 1.0) for i in range(100))\n"

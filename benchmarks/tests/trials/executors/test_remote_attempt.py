@@ -20,6 +20,7 @@ from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.store.project import HOME_VARIABLE
 from swetrials.trials.attempt import LOST, Attempt, new_attempt_id
+from swetrials.trials.attempt_session import Watch
 from swetrials.trials.executors.remote_attempt import Away, MachineLost
 from swetrials.trials.executors.worker import News, Word, Worker
 from swetrials.trials.plan import Plan, Trial
@@ -27,7 +28,6 @@ from swetrials.trials.resume_state import Standing
 from swetrials.trials.retry_policy import MOST_LOSSES
 from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.schedule import run_trials
-from swetrials.trials.session import Watch
 from swetrials.wire.route import Route
 from trials.stand_in import DESIGN, SAID, SECRET, WHOLE, Yard
 

@@ -24,7 +24,6 @@ Facts it rests on (omp 18.2.3):
   outside: which is what the harness does anyway, and then knows why.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,7 +36,7 @@ from swetrials.agents.packages import PACKAGES
 from swetrials.agents.pi.models_file import DIALECTS, key_environment, model_name, provider_description, provider_name
 from swetrials.agents.pi.stream import PiReader, is_of_pi
 from swetrials.agents.skill_prompt import prompt_with_skill
-from swetrials.agents.user_settings import read_settings, with_pinned
+from swetrials.agents.user_settings import read_settings, settings_json, with_pinned
 from swetrials.agents.window import Window
 from swetrials.wire.route import Dialect
 
@@ -104,8 +103,8 @@ class Omp:
         provider = {**provider_description(job), "auth": "apiKey"}
         # Its YAML files are written as JSON, which is YAML too.
         files = {
-            place / "models.yml": _json({"providers": {provider_name(job): provider}}),
-            settings: _json(_settings(job)),
+            place / "models.yml": settings_json({"providers": {provider_name(job): provider}}),
+            settings: settings_json(_settings(job)),
             extension: _LITERAL_PROMPT,
             prompt: f"\n{asked}" if (asked := prompt_with_skill(job)).startswith("/") else asked,
         }
@@ -157,7 +156,3 @@ def _yaml(text: str) -> object:
         return YAML(typ="safe").load(text)
     except YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2) + "\n"

@@ -30,7 +30,7 @@ from swetrials.agents.install import Package
 from swetrials.agents.opencode.stream import OpenCodeReader, recognised
 from swetrials.agents.packages import PACKAGES
 from swetrials.agents.skill_prompt import prompt_with_skill
-from swetrials.agents.user_settings import read_settings
+from swetrials.agents.user_settings import read_settings, settings_json
 from swetrials.agents.window import Window
 from swetrials.wire.route import Dialect
 
@@ -100,11 +100,11 @@ class OpenCode:
         The permission mode changes nothing: the allowed tools are used unasked, on any file, and no others are there.
         """
         place = job.home / ".config" / "opencode"
-        files = {place / "node_modules" / ".keep": "", place / "package-lock.json": _json(_LOCK_FILE)}
+        files = {place / "node_modules" / ".keep": "", place / "package-lock.json": settings_json(_LOCK_FILE)}
         if job.config.settings_file is not None:
-            files[place / "opencode.json"] = _json(read_settings(Path(job.config.settings_file), json.loads))
+            files[place / "opencode.json"] = settings_json(read_settings(Path(job.config.settings_file), json.loads))
         environment = {
-            "OPENCODE_CONFIG_CONTENT": _json(_config(job)),
+            "OPENCODE_CONFIG_CONTENT": settings_json(_config(job)),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
@@ -156,7 +156,3 @@ def _provider(job: Job, window: Window | None) -> dict[str, object]:
         "options": {"baseURL": job.route.base_url.rstrip("/") + "/v1", "apiKey": f"{{env:{KEY_VARIABLE}}}"},
         "models": {job.route.model: model},
     }
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2) + "\n"

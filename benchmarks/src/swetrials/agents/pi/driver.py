@@ -27,7 +27,7 @@ from swetrials.agents.packages import PACKAGES
 from swetrials.agents.pi.models_file import DIALECTS, key_environment, model_name, provider_description, provider_name
 from swetrials.agents.pi.stream import PiReader, is_of_pi
 from swetrials.agents.skill_prompt import prompt_with_skill
-from swetrials.agents.user_settings import read_settings, with_pinned
+from swetrials.agents.user_settings import read_settings, settings_json, with_pinned
 from swetrials.wire.route import Dialect
 
 _TOOLS = {"Bash": "bash", "Edit": "edit", "Read": "read", "Write": "write"}
@@ -75,8 +75,8 @@ class Pi:
         models = {"providers": {provider_name(job): provider_description(job)}}
         prompt = job.home / "prompt.txt"
         files = {
-            place / "models.json": _json(models),
-            place / "settings.json": _json(_settings(job)),
+            place / "models.json": settings_json(models),
+            place / "settings.json": settings_json(_settings(job)),
             prompt: prompt_with_skill(job),
         }
         environment = {"PI_CODING_AGENT_DIR": str(place), "PI_OFFLINE": "1", **key_environment(job)}
@@ -105,7 +105,3 @@ def _settings(job: Job) -> dict[str, object]:
         "provider": {"maxRetries": 0},
     }
     return with_pinned(settings, {"retry": retry, "compaction": {"enabled": False}})
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2) + "\n"

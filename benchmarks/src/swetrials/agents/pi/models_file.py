@@ -1,9 +1,8 @@
 """The description of a route that pi and its fork omp read: a provider of our own with one model."""
 
-import re
-
 from swetrials.agents.base import Job
 from swetrials.agents.window import Window
+from swetrials.records.slug import without_hint
 from swetrials.wire.route import Dialect, Route
 
 _PROVIDER, _AWS_PROVIDER = "swetrials", "amazon-bedrock"
@@ -15,9 +14,6 @@ KEY_VARIABLE = "SWETRIALS_ROUTE_KEY"
 _NO_KEY, _AWS_KEY = "none", "<authenticated>"
 # Both agents refuse a provider without a key, also where the endpoint wants none. The second is omp's own word for
 # credentials that AWS's variables hold; it would send any other as the bearer token.
-
-_HINT = re.compile(r"\[[^\]]*\]$")
-# Claude Code's "[1m]" behind a model id, which no endpoint knows.
 
 DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai-chat", "openai-responses", "bedrock")
 """What both agents speak, the preferred first: Anthropic Messages tells cache writes apart and needs no AWS."""
@@ -38,7 +34,7 @@ def provider_name(job: Job) -> str:
 
 def model_name(job: Job) -> str:
     """Return the model's id as the endpoint knows it."""
-    return _HINT.sub("", job.route.model)
+    return without_hint(job.route.model)
 
 
 def provider_description(job: Job) -> dict[str, object]:

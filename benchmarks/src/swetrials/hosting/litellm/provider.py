@@ -28,7 +28,7 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:4000"
 """Where ``swetrials proxy start`` serves."""
 
 MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY"
-"""Environment variable for the key that a proxy may have been started with."""
+"""Environment variable for the key that a proxy asks for, where it does."""
 
 _TIMEOUT_SECONDS = 10
 _NO_KEY = "none"  # a proxy without a master key takes any, but agents will not start without one

@@ -19,6 +19,7 @@ from pathlib import Path
 import httpx
 
 from swetrials.hosting import bearer, process
+from swetrials.hosting.litellm.provider import MASTER_KEY_VARIABLE
 from swetrials.hosting.process import HOST, Service, ServiceError, Stopped, Waiting
 from swetrials.store.yaml_source import read_yaml
 from swetrials.wire.connecting import connection
@@ -30,9 +31,6 @@ DEFAULT_REGION = "us-east-1"
 
 BASE_VARIABLE = "MANTLE_API_BASE"
 """Environment variable for the base URL of Bedrock's OpenAI-compatible endpoint; by default that of the region."""
-
-MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY"
-"""Environment variable for the key that the proxy is to ask for."""
 
 READY_SECONDS = 120.0
 """Time that a proxy is given to answer, unless told otherwise."""

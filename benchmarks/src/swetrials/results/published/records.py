@@ -33,14 +33,13 @@ from swetrials.records.published_record import (
     PublishedSummary,
     PublishedUnit,
 )
-from swetrials.records.published_run import Imported
+from swetrials.records.published_run import TASK_SCORE_ROUNDING, Imported
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
 from swetrials.results.published.source_trial import UNKNOWN_TIER, Defaults, SourceTrial
 
 _BESIDE_EVERYWHERE = frozenset({"codex", "strands"})
 _SERVER_COUNT = "vllm_prometheus"
 _EXACT_REPAIR = "exact"
-_ROUNDING = 0.05 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -329,7 +328,7 @@ def _rubric(told: PublishedEvaluation) -> tuple[RubricEvaluation, list[Finding]]
     scores = {unit: _unit(told.scores[unit]) for unit in UNITS}
     mean = task_score_of(score.total for score in scores.values())
     findings = []
-    if told.task_score is not None and abs(told.task_score - mean) > _ROUNDING:
+    if told.task_score is not None and abs(told.task_score - mean) > TASK_SCORE_ROUNDING:
         message = f"the source gives a task score of {told.task_score:g}, its units come to {mean:g}, which is taken"
         findings.append(Finding(code="imported_score", severity="warning", message=message))
     rubric = RubricEvaluation(

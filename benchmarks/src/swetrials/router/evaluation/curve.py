@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import hypot, log10
+from math import hypot
 
 import altair as alt
 
 from swetrials.records.router_evaluation import CurvePoint, PolicyTotals, RouterEvaluation
-from swetrials.results.report.charts.axes import dollar_axis
 from swetrials.results.report.charts.labels import Box, Point, place
+from swetrials.results.report.charts.plane import Plane
 from swetrials.results.report.charts.style import (
     BLUE,
     FONT_SIZE,
@@ -28,7 +28,6 @@ SMALL_WIDTH, SMALL_HEIGHT = 365.0, 170.0
 LABELLED_FLOORS = (55, 65, 70, 75, 80, 85)
 
 _MARGIN_DECADES, _MARGIN_POINTS = 0.08, 2.5
-_LEADER_FROM_PIXELS = 13.0
 _BEAD_PIXELS = 8.0
 _FIXED = "one model on everything"
 _SHAPES = {
@@ -46,27 +45,6 @@ class _Spot:
     kind: str
     cost: float
     score: float
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """The ends of the plane's axes, and where a figure lies in it, in pixels."""
-
-    cheapest: float
-    dearest: float
-    lowest: float
-    highest: float
-
-    def pixels(self, cost: float, score: float) -> tuple[float, float]:
-        share = (log10(cost) - log10(self.cheapest)) / (log10(self.dearest) - log10(self.cheapest))
-        return WIDTH * share, HEIGHT * (self.highest - score) / (self.highest - self.lowest)
-
-    def figures(self, x: float, y: float) -> dict[str, float]:
-        decades = log10(self.dearest) - log10(self.cheapest)
-        return {
-            "cost": 10 ** (log10(self.cheapest) + decades * x / WIDTH),
-            "score": self.highest - y * (self.highest - self.lowest) / HEIGHT,
-        }
 
 
 def has_a_curve(evaluation: RouterEvaluation) -> bool:
@@ -91,18 +69,8 @@ def _plane(evaluation: RouterEvaluation) -> Layers:
     held_out = evaluation.config.holdout
     curve = [point for point in _drawn(evaluation.curve) if point.holdout == held_out]
     spots = [*_spots(evaluation)]
-    frame = _frame([*((s.cost, s.score) for s in spots), *(_place_of(point) for point in curve)])
-    x = alt.X(
-        "cost:Q",
-        title="total cost of all tasks (US dollars, logarithmic)",
-        scale=alt.Scale(type="log", domain=[frame.cheapest, frame.dearest], nice=False),
-        axis=dollar_axis(frame.cheapest, frame.dearest),
-    )
-    y = alt.Y(
-        "score:Q",
-        title="mean score (0 to 100)",
-        scale=alt.Scale(domain=[frame.lowest, frame.highest], zero=False, nice=False),
-    )
+    plane = _plane_around([*((s.cost, s.score) for s in spots), *(_place_of(point) for point in curve)])
+    x, y = plane.axes("total cost of all tasks (US dollars, logarithmic)", "mean score (0 to 100)")
     values = [{"cost": cost, "score": score, "floor": p.floor} for p in curve for cost, score in [_place_of(p)]]
     line = chart_of(values)
     kinds = list(dict.fromkeys(spot.kind for spot in spots))
@@ -122,7 +90,7 @@ def _plane(evaluation: RouterEvaluation) -> Layers:
                 "kind:N", title=None, legend=legend, scale=alt.Scale(domain=kinds, range=[_SHAPES[k][1] for k in kinds])
             ),
         ),
-        *_names(spots, curve, frame, x, y),
+        *_names(spots, curve, plane, x, y),
     ).properties(width=WIDTH, height=HEIGHT, title=alt.Title(f"Blue line: {title}", anchor="start", color=BLUE))
 
 
@@ -149,44 +117,35 @@ def _place_of(point: CurvePoint) -> tuple[float, float]:
     return point.total_cost_usd, point.mean_score
 
 
-def _frame(places: Sequence[tuple[float, float]]) -> _Frame:
+def _plane_around(places: Sequence[tuple[float, float]]) -> Plane:
     wide = 10**_MARGIN_DECADES
     costs, scores = [cost for cost, _ in places], [score for _, score in places]
-    return _Frame(
-        min(costs) / wide, max(costs) * wide, max(0.0, min(scores) - _MARGIN_POINTS), max(scores) + _MARGIN_POINTS
-    )
+    lowest, highest = max(0.0, min(scores) - _MARGIN_POINTS), max(scores) + _MARGIN_POINTS
+    return Plane(WIDTH, HEIGHT, min(costs) / wide, max(costs) * wide, lowest, highest)
 
 
 def _names(
-    spots: Sequence[_Spot], curve: Sequence[CurvePoint], frame: _Frame, x: alt.X, y: alt.Y
+    spots: Sequence[_Spot], curve: Sequence[CurvePoint], plane: Plane, x: alt.X, y: alt.Y
 ) -> Iterator[alt.Chart]:
     """Yield the leaders of names that are far from their points, the floors on the curve, and the names."""
     labelled = {_place_of(point): f"{point.floor:g}" for point in reversed(curve) if point.floor in LABELLED_FLOORS}
-    points = [Point(*frame.pixels(s.cost, s.score), s.name) for s in spots]
-    floors = [Point(*frame.pixels(*at), name) for at, name in labelled.items()]
-    boxes = place([*points, *floors], WIDTH, HEIGHT, FONT_SIZE, list(_beads(curve, frame)))
+    points = [Point(plane.x(s.cost), plane.y(s.score), s.name) for s in spots]
+    floors = [Point(plane.x(cost), plane.y(score), name) for (cost, score), name in labelled.items()]
+    boxes = place([*points, *floors], WIDTH, HEIGHT, FONT_SIZE, list(_beads(curve, plane)))
     pairs = list(zip([*points, *floors], boxes, strict=True))
-    leaders = [_leader(p, box, frame) for p, box in pairs if box.distance(p) > _LEADER_FROM_PIXELS]
-    yield chart_of(leaders).mark_rule(color=MUTED, strokeWidth=0.7).encode(x=x, y=y, x2="to_cost:Q", y2="to_score:Q")
+    yield plane.leaders(pairs, x, y)
     for colour, some in ((INK, pairs[: len(points)]), (BLUE, pairs[len(points) :])):
-        names = chart_of([{**frame.figures(box.x, box.y), "name": point.name} for point, box in some])
+        names = chart_of([{**plane.figures(box.x, box.y), "name": point.name} for point, box in some])
         yield names.mark_text(stroke=PAPER, strokeWidth=3, strokeJoin="round").encode(x=x, y=y, text="name:N")
         yield names.mark_text(color=colour).encode(x=x, y=y, text="name:N")
 
 
-def _beads(curve: Sequence[CurvePoint], frame: _Frame) -> Iterator[Box]:
+def _beads(curve: Sequence[CurvePoint], plane: Plane) -> Iterator[Box]:
     """Yield small boxes along the curve, which names had better not cross."""
-    for (x, y), (to_x, to_y) in pairwise(frame.pixels(*_place_of(point)) for point in curve):
+    for (x, y), (to_x, to_y) in pairwise((plane.x(cost), plane.y(score)) for cost, score in map(_place_of, curve)):
         steps = max(1, round(hypot(to_x - x, to_y - y) / _BEAD_PIXELS))
         for step in range(steps + 1):
             yield Box(x + (to_x - x) * step / steps, y + (to_y - y) * step / steps, _BEAD_PIXELS, _BEAD_PIXELS)
-
-
-def _leader(point: Point, box: Box, frame: _Frame) -> dict[str, float]:
-    x = min(max(point.x, box.x - box.width / 2), box.x + box.width / 2)
-    y = min(max(point.y, box.y - box.height / 2), box.y + box.height / 2)
-    end = frame.figures(x, y)
-    return {**frame.figures(point.x, point.y), "to_cost": end["cost"], "to_score": end["score"]}
 
 
 def _by_floor(evaluation: RouterEvaluation, name: str, title: str) -> alt.Chart:

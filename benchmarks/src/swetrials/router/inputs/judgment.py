@@ -16,11 +16,11 @@ from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.router.inputs.question import question, question_sha256, read_answer
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.results import TrialFolder
+from swetrials.trials.attempt_session import AttemptSession, Watch, drive
 from swetrials.trials.gathering import STREAM, cost_of, keep_stderr
 from swetrials.trials.outcome_classification import decide
 from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import RunContext
-from swetrials.trials.session import AgentSession, Watch, drive
 from swetrials.trials.trial import environment_failure
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import set_aside
@@ -71,7 +71,7 @@ async def _in_checkout(context: RunContext, trial: Trial, repo: str, commit: str
         if context.sandbox.bwrap is not None:
             await run_sync(hand_over, space.root, context.sandbox.bwrap)
         before = await run_sync(snapshot, space.checkout)
-        session = AgentSession(
+        session = AttemptSession(
             context=context,
             trial=trial,
             folder=_free_folder(trial.folder),
@@ -106,7 +106,7 @@ def _free_folder(place: TrialFolder) -> Path:
 
 
 async def _hand_over(
-    session: AgentSession, commit: str, ended: Ended, before: Snapshot, keep: Keep, failed: Outcome | None = None
+    session: AttemptSession, commit: str, ended: Ended, before: Snapshot, keep: Keep, failed: Outcome | None = None
 ) -> None:
     with anyio.CancelScope(shield=True):
         judgment = await run_sync(_judgment, session, commit, ended, before, failed)
@@ -115,7 +115,7 @@ async def _hand_over(
 
 
 def _judgment(
-    session: AgentSession, commit: str, ended: Ended, before: Snapshot, failed: Outcome | None
+    session: AttemptSession, commit: str, ended: Ended, before: Snapshot, failed: Outcome | None
 ) -> InputJudgment:
     context, output = session.context, session.output(ended)
     said = keep_stderr(context, session.space, session.folder)
@@ -144,7 +144,7 @@ def _judgment(
     )
 
 
-def _verdict(session: AgentSession, outcome: Outcome, before: Snapshot) -> tuple[RouterInputs | None, str]:
+def _verdict(session: AttemptSession, outcome: Outcome, before: Snapshot) -> tuple[RouterInputs | None, str]:
     """Return what the agent judged, or nothing and the reason why it counts for nothing."""
     if outcome.kind is not OutcomeKind.COMPLETED:
         return None, _told(outcome)

@@ -8,8 +8,8 @@ from swetrials.errors import KnownError
 from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt
+from swetrials.trials.attempt_session import Watch
 from swetrials.trials.run_context import Order, RunContext
-from swetrials.trials.session import Watch
 from swetrials.wire.route import Route
 
 

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt, new_attempt_id, run_attempt
+from swetrials.trials.attempt_session import Watch
 from swetrials.trials.run_context import Order, RunContext
-from swetrials.trials.session import Watch
 from swetrials.wire.route import Route
 
 

@@ -23,6 +23,7 @@ from swetrials.errors import KnownError
 from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt, new_attempt_id
+from swetrials.trials.attempt_session import Watch
 from swetrials.trials.executors.base import MachinesError
 from swetrials.trials.executors.remote_attempt import Away, MachineLost, as_at_home
 from swetrials.trials.executors.worker import Worker
@@ -36,7 +37,6 @@ from swetrials.trials.executors.worker_checks import (
     harness_here,
 )
 from swetrials.trials.run_context import Order, RunContext
-from swetrials.trials.session import Watch
 from swetrials.wire.route import Route
 from swetrials.workspace.processes import LaunchError
 

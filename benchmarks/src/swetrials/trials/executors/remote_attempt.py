@@ -17,10 +17,10 @@ from swetrials.hosting.base import ProviderError, Telemetry
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.files import write_record_once
 from swetrials.trials.attempt import ATTEMPT, LOST, Attempt
+from swetrials.trials.attempt_session import Watch
 from swetrials.trials.executors.worker import TRIAL, AttemptDelivery, Errand, Keys, News, Word
 from swetrials.trials.rebuilding import REQUESTS, Known, cut_attempt
 from swetrials.trials.run_context import Order, RunContext
-from swetrials.trials.session import Watch
 from swetrials.wire.route import Route
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError, killed_too

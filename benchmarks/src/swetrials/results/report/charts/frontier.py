@@ -3,18 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log10
 
 import altair as alt
 
 from swetrials.records.leaderboard import Leaderboard, ModelStanding
-from swetrials.results.report.charts.axes import COST_TITLE, dollar_axis, dollar_ends
+from swetrials.results.report.charts.axes import COST_TITLE, dollar_ends
 from swetrials.results.report.charts.hosting import HOSTINGS, SHAPES
 from swetrials.results.report.charts.labels import Box, Point, place
+from swetrials.results.report.charts.plane import Plane
 from swetrials.results.report.charts.sizes import Size
 from swetrials.results.report.charts.style import BLUE, FONT_SIZE, INK, MUTED, PAPER, Layers, chart_of
 
-_LEADER_FROM_PIXELS = 13.0
 _BAR_PIXELS = 1.5
 _MOST_NAMES = 30
 """Points that can all be named without a name lying over another."""
@@ -25,39 +24,6 @@ _LEAST_POINTS = 10.0
 
 
 _FIRST, _SECOND, _BEATEN = "on the frontier", "on that of its own cost basis only", "beaten by another"
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """The axes' ends, with which figures become pixels and pixels figures."""
-
-    size: Size
-    cheapest: float
-    dearest: float
-    lowest: float
-    highest: float
-
-    @property
-    def decades(self) -> float:
-        return log10(self.dearest / self.cheapest)
-
-    def x(self, cost: float) -> float:
-        return self.size.width * log10(cost / self.cheapest) / self.decades
-
-    def y(self, score: float) -> float:
-        return self.size.height * (self.highest - score) / (self.highest - self.lowest)
-
-    def figures(self, x: float, y: float) -> dict[str, float]:
-        score = self.highest - y / self.size.height * (self.highest - self.lowest)
-        return {"cost": self.cheapest * 10 ** (x / self.size.width * self.decades), "score": score}
-
-    def bars(self, spot: "_Spot") -> tuple[Box, Box]:
-        left, right = (self.x(cost) for cost in spot.costs)
-        bottom, top = (self.y(score) for score in spot.scores)
-        return (
-            Box((left + right) / 2, self.y(spot.score), right - left, _BAR_PIXELS),
-            Box(self.x(spot.cost), (top + bottom) / 2, _BAR_PIXELS, bottom - top),
-        )
 
 
 @dataclass(frozen=True)
@@ -120,36 +86,27 @@ def names_all(board: Leaderboard) -> bool:
 def frontier_chart(board: Leaderboard, size: Size) -> Layers:
     """Return the chart of a board of which at least one line :func:`has_a_place`."""
     spots = [spot for standing in board.standings if (spot := _spot(standing))]
-    frame = _frame(spots, size)
-    x = alt.X(
-        "cost:Q",
-        title=COST_TITLE,
-        scale=alt.Scale(type="log", domain=[frame.cheapest, frame.dearest], nice=False),
-        axis=dollar_axis(frame.cheapest, frame.dearest),
-    )
-    y = alt.Y(
-        "score:Q",
-        title="mean score of completed trials (0 to 100)",
-        scale=alt.Scale(domain=[frame.lowest, frame.highest], zero=False, nice=False),
-    )
+    plane = _plane(spots, size)
+    x, y = plane.axes(COST_TITLE, "mean score of completed trials (0 to 100)")
     models = chart_of([spot.values for spot in spots])
     noise = models.mark_rule(color=MUTED, opacity=0.45, strokeWidth=1.2)
     return alt.layer(
         _line(spots).encode(x=x, y=y),
         noise.encode(x=x, y="low_score:Q", y2="high_score:Q"),
         noise.encode(x="low_cost:Q", x2="high_cost:Q", y=y),
-        *_names([spot for spot in spots if names_all(board) or spot.on_a_frontier], spots, frame, x, y),
+        *_names([spot for spot in spots if names_all(board) or spot.on_a_frontier], spots, plane, x, y),
         _points(models, spots, size).encode(x=x, y=y),
     ).properties(width=size.width, height=size.height)
 
 
-def _frame(spots: Sequence[_Spot], size: Size) -> _Frame:
+def _plane(spots: Sequence[_Spot], size: Size) -> Plane:
     cheapest, dearest = dollar_ends(
         min(spot.costs[0] for spot in spots), max(spot.costs[1] for spot in spots), _MARGIN_DECADES
     )
     lowest, highest = min(spot.scores[0] for spot in spots), max(spot.scores[1] for spot in spots)
     margin = max(_MARGIN_POINTS, (_LEAST_POINTS - (highest - lowest)) / 2)
-    return _Frame(size, cheapest, dearest, lowest - margin, min(highest + margin, 100 + _MARGIN_POINTS))
+    highest = min(highest + margin, 100 + _MARGIN_POINTS)
+    return Plane(size.width, size.height, cheapest, dearest, lowest - margin, highest)
 
 
 def _line(spots: Sequence[_Spot]) -> alt.Chart:
@@ -181,33 +138,35 @@ def _hollow(legend: alt.Legend) -> alt.Legend:
 
 
 def _names(
-    named: Sequence[_Spot], spots: Sequence[_Spot], frame: _Frame, x: alt.X, y: alt.Y
+    named: Sequence[_Spot], spots: Sequence[_Spot], plane: Plane, x: alt.X, y: alt.Y
 ) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
     """Return the leaders of the names that are far from their points, a halo for the names, and the names."""
-    points = [Point(frame.x(spot.cost), frame.y(spot.score), spot.name) for spot in named]
-    lines = [*_steps(spots, frame), *(bar for spot in spots for bar in frame.bars(spot))]
-    boxes = place(points, frame.size.width, frame.size.height, FONT_SIZE, lines)
+    points = [Point(plane.x(spot.cost), plane.y(spot.score), spot.name) for spot in named]
+    lines = [*_steps(spots, plane), *(bar for spot in spots for bar in _bars(spot, plane))]
+    boxes = place(points, plane.width, plane.height, FONT_SIZE, lines)
     pairs = list(zip(points, boxes, strict=True))
-    leaders = [_leader(point, box, frame) for point, box in pairs if box.distance(point) > _LEADER_FROM_PIXELS]
-    names = chart_of([{**frame.figures(box.x, box.y), "name": point.name} for point, box in pairs])
+    names = chart_of([{**plane.figures(box.x, box.y), "name": point.name} for point, box in pairs])
     return (
-        chart_of(leaders).mark_rule(color=MUTED, strokeWidth=0.7).encode(x=x, y=y, x2="to_cost:Q", y2="to_score:Q"),
+        plane.leaders(pairs, x, y),
         names.mark_text(stroke=PAPER, strokeWidth=3, strokeJoin="round").encode(x=x, y=y, text="name:N"),
         names.mark_text(color=INK).encode(x=x, y=y, text="name:N"),
     )
 
 
-def _steps(spots: Sequence[_Spot], frame: _Frame) -> Iterator[Box]:
+def _bars(spot: _Spot, plane: Plane) -> tuple[Box, Box]:
+    """Return the bars of a point's noise."""
+    left, right = (plane.x(cost) for cost in spot.costs)
+    bottom, top = (plane.y(score) for score in spot.scores)
+    return (
+        Box((left + right) / 2, plane.y(spot.score), right - left, _BAR_PIXELS),
+        Box(plane.x(spot.cost), (top + bottom) / 2, _BAR_PIXELS, bottom - top),
+    )
+
+
+def _steps(spots: Sequence[_Spot], plane: Plane) -> Iterator[Box]:
     """Yield the pieces of the frontier's line."""
     members = sorted((s for s in spots if s.standing.frontier_combined.on_frontier), key=lambda spot: spot.cost)
     for cheap, dear in pairwise(members):
-        (left, low), (right, high) = ((frame.x(spot.cost), frame.y(spot.score)) for spot in (cheap, dear))
+        (left, low), (right, high) = ((plane.x(spot.cost), plane.y(spot.score)) for spot in (cheap, dear))
         yield Box((left + right) / 2, low, right - left, _BAR_PIXELS)
         yield Box(right, (low + high) / 2, _BAR_PIXELS, abs(low - high))
-
-
-def _leader(point: Point, box: Box, frame: _Frame) -> dict[str, float]:
-    x = min(max(point.x, box.x - box.width / 2), box.x + box.width / 2)
-    y = min(max(point.y, box.y - box.height / 2), box.y + box.height / 2)
-    end = frame.figures(x, y)
-    return {**frame.figures(point.x, point.y), "to_cost": end["cost"], "to_score": end["score"]}

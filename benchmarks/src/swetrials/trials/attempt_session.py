@@ -1,6 +1,6 @@
 """Driving an agent once: launched in its space over a metered route, within limits and budget, heard to its end."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,14 +14,14 @@ from swetrials.records.requests import RequestRecord
 from swetrials.store.stream_log import StreamLog
 from swetrials.trials.costing import attempt_cost
 from swetrials.trials.gathering import STDERR, STREAM, AttemptOutput
-from swetrials.trials.launching import Way, command_for, job_for, open_way, write_files
+from swetrials.trials.metered_way import Way, open_way
 from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import RunContext
 from swetrials.trials.seen import Seen
 from swetrials.trials.usage_reconciliation import usage_block
 from swetrials.wire.route import Route
 from swetrials.workspace.instructions import SetAside
-from swetrials.workspace.processes import Cause, Ended, ProcessLimits, run_group
+from swetrials.workspace.processes import Cause, Ended, ProcessLimits
 from swetrials.workspace.space import Space
 
 _GRACE_SECONDS = 5.0
@@ -31,8 +31,8 @@ Watch = Callable[[Tally, float | None], None]
 
 
 @dataclass
-class AgentSession:
-    """An agent under way. Way and telemetry are there once it has started.
+class AttemptSession:
+    """An agent at work on an attempt, with its budget and its trial. Way and telemetry are there once it has started.
 
     Attributes:
         context: what it shares with others.
@@ -65,12 +65,10 @@ class AgentSession:
     def __post_init__(self) -> None:
         self.recorder = TrajectoryRecorder(self.prompt, self.context.redactor)
 
-    def hear(self, events: Iterable[Event]) -> None:
-        """Take in what the agent has said and done."""
-        heard = tuple(events)
-        self.tally.add(heard)
-        self.recorder.add(heard)
-        self.context.listen(self.trial, heard)
+    def hear(self, events: Sequence[Event]) -> None:
+        """Keep what the agent has said and done, and tell who listens."""
+        self.recorder.add(events)
+        self.context.listen(self.trial, events)
 
     def cut_short(self, cause: Cause) -> Ended:
         """Return the end, now, of an agent that did not come to its own."""
@@ -98,7 +96,7 @@ class AgentSession:
         )
 
 
-async def drive(session: AgentSession, watch: Watch) -> Ended:
+async def drive(session: AttemptSession, watch: Watch) -> Ended:
     """Run the agent to its end, or until the budget is spent. The budget is told of its beginning, not of its end.
 
     Raises:
@@ -112,8 +110,8 @@ async def drive(session: AgentSession, watch: Watch) -> Ended:
     return ended or session.cut_short("budget")
 
 
-async def _drive(session: AgentSession, watch: Watch) -> Ended:
-    context, tally = session.context, session.tally
+async def _drive(session: AttemptSession, watch: Watch) -> Ended:
+    context = session.context
 
     def on_request(request: RequestRecord) -> None:
         context.backoff.saw(request.status, request.retry_after_seconds)
@@ -122,33 +120,23 @@ async def _drive(session: AgentSession, watch: Watch) -> Ended:
         context.hosting.telemetry(single_tenant=context.config.concurrency == 1) as session.telemetry,
         open_way(context, session.route, session.folder / "requests.jsonl", on_request) as session.way,
     ):
-        job = job_for(context.skill, context.config, session.space, session.prompt, session.way.route)
-        launch = context.agent.launch(context.installed.binary, job)
-        write_files(launch)
-        reader = context.agent.reader()
+        agent = context.agent_session(
+            session.space, session.prompt, session.way.route, session.writable, skill=context.skill
+        )
+        session.tally = agent.tally
         limits = ProcessLimits(
             context.config.timeout_seconds, context.config.idle_timeout_seconds, grace_seconds=_GRACE_SECONDS
         )
+
+        def hear(events: Sequence[Event]) -> None:
+            session.hear(events)
+            watch(agent.tally, session.cost_usd)
+
         with StreamLog(session.folder / STREAM, context.redactor) as log:
-
-            def on_output(data: bytes) -> bool:
-                try:
-                    log.write(data)
-                finally:  # what the disk cannot take was spent all the same
-                    session.hear(reader.feed(data))
-                watch(tally, session.cost_usd)
-                return tally.end is not None
-
-            command = command_for(context.sandbox, context.installed.folder, session.space, launch, session.writable)
-            stderr = session.space.root / STDERR
-            ended = await run_group(
-                command, limits, mark=session.id, on_output=on_output, stderr=stderr, stdin=launch.stdin
-            )
-        session.hear(reader.finish())
-        return ended
+            return await agent.run(limits, stderr=session.space.root / STDERR, log=log, hear=hear)
 
 
-def _cost_so_far(session: AgentSession) -> float | None:
+def _cost_so_far(session: AttemptSession) -> float | None:
     block = session.way.meter.block() if session.way is not None and session.way.meter is not None else None
     usage = usage_block(session.tally.usage, block.usage if block else None, None, {})
     wall_seconds = (datetime.now(UTC) - session.started).total_seconds()
