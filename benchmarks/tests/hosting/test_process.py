@@ -107,7 +107,7 @@ def test_a_service_runs_apart_and_is_found_again(place: Place) -> None:
 
 def test_a_service_outlives_the_command_that_started_it(place: Place) -> None:
     code = (
-        "import sys; from pathlib import Path; from swetrials.serving import process\n"
+        "import sys; from pathlib import Path; from swetrials.hosting import process\n"
         f"process.start(Path({str(place.folder)!r}), 'svc', (sys.executable, '-S', '-c', {SLEEPS!r}),"
         f" environment={{'TEST_TOKEN': {place.token!r}}}, cwd=Path({str(place.folder.parent)!r}), port=None)"
     )
