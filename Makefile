@@ -1,7 +1,8 @@
 # Everything installs into benchmarks/.venv and benchmarks/.tools; nothing is written elsewhere.
 
 BIN := .venv/bin
-PYTEST_WORKERS ?= 4
+# Three for two cores, since a good part of the time is spent waiting for limits; each one more collects all tests once more.
+PYTEST_WORKERS ?= 3
 # A file's tests go to one worker, which sets up what they share once; in the order of the rooms, so that no long file comes last.
 PYTEST := $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 EXAMPLE := swe-benchmark-data/example
