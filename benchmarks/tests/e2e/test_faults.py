@@ -18,8 +18,14 @@ pytestmark = pytest.mark.slow
 LONG_SECONDS = 120
 SLOW_SECONDS = 12
 
+ONCE = (CLAUDE, FaultKind.STATUS_401)
 FAULTS = [
-    pytest.param(agent, fault, marks=needs_agent(agent.name), id=f"{agent.name}-{fault}")
+    pytest.param(
+        agent,
+        fault,
+        marks=[needs_agent(agent.name), *([pytest.mark.once] if (agent, fault) == ONCE else [])],
+        id=f"{agent.name}-{fault}",
+    )
     for agent in AGENTS_UNDER_TEST
     for fault in agent.faults
 ]

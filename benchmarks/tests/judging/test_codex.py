@@ -105,6 +105,7 @@ def judged(
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_a_judge_that_reads_two_files_is_grounded(tmp_path: Path, context: JudgeContext, trial: Submission) -> None:
     log = tmp_path / "results" / "judge-stream.jsonl"
     # Together longer than a command line may be.

@@ -14,7 +14,7 @@ from swetrials.store.documents import load_document
 
 pytestmark = pytest.mark.anyio
 
-PAGE = (Path(__file__).parents[4] / "docs" / "scenarios.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text()
 [EXAMPLE] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
