@@ -129,7 +129,7 @@ def rooms_by_name(modules: list[Path]) -> Mapping[str, set[str]]:
     """
     rooms: dict[str, set[str]] = defaultdict(set)
     for path in modules:
-        room = room_of(path)
+        room = wing_of(path)
         if room not in {None, "cli"} and path.stem not in IN_EVERY_ROOM:
             rooms[path.stem].add(str(room))
     return rooms
