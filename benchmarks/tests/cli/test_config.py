@@ -5,10 +5,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from e2e.harness import Workplace
+from swetrials.cli.app import app
 from swetrials.cli.config_flags import CONFIG_FLAGS, config_flags
 from swetrials.cli.options import CONFIG_KEYS
 from swetrials.records.config import RunnerConfig
@@ -49,6 +52,7 @@ def test_each_value_is_shown_with_what_gives_it(place: Workplace) -> None:
         "model": ("from-variable", "environment", "SWETRIALS_MODEL", None),
         "api_key": ("[redacted]", "environment", "SWETRIALS_API_KEY", None),
         "endpoint": ("http://127.0.0.1:9", "file", "runner.yaml", 3),
+        "dataset": (None, "to be named", None, None),
         "max_turns": (200, "default", None, None),
     }
     assert {key: tuple(shown[key].values()) for key in expected} == expected
@@ -59,6 +63,7 @@ def test_each_value_is_shown_with_what_gives_it(place: Workplace) -> None:
     assert lines["endpoint"] == ["runner.yaml:3", "http://127.0.0.1:9"]
     assert lines["tasks"][1] == "word-tally,title-slug"
     assert lines["max_turns"] == ["default", "200"]
+    assert lines["dataset"] == ["to", "be", "named", "-"]
     assert lines["clone_dir"] == ["default", "-"]
 
 
@@ -75,6 +80,30 @@ def test_a_fault_is_told_as_a_run_tells_it(place: Workplace) -> None:
     done = show(place, "--config", "runner.yaml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("runner.yaml:1: repeats: ")
+
+
+def test_the_quickstart_is_found_from_any_folder(place: Workplace) -> None:
+    done = show(Workplace(place.root), "--json")
+    shown = json.loads(done.stdout)
+    assert (shown["dataset"]["source"], Path(shown["dataset"]["value"]).is_file()) == ("default", True)
+    assert (shown["model"]["value"], shown["model"]["source"]) == ("rehearsal", "default")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("run", {"--model": "rehearsal in a rehearsal", "--provider": "rehearsal"}),
+        ("batch start", {"--provider": "vllm", "--dataset": "dataset/mcp-gateway-registry.yaml", "--model": None}),
+        ("router inputs", {"--dataset": "dataset/mcp-gateway-registry.yaml", "--skill": None, "--repeats": "1"}),
+    ],
+)
+def test_a_default_is_the_commands_own(words: str, told: dict[str, str | None]) -> None:
+    command: Any = typer.main.get_command(app)
+    for word in words.split():
+        command = command.commands[word]
+    helps = {option.opts[0]: option.help for option in command.params}
+    found = {name: re.search(r"\[default: (.*)\]", helps[name] or "") for name in told}
+    assert {name: match and match.group(1) for name, match in found.items()} == told
 
 
 def test_the_flags_are_those_of_the_model() -> None:

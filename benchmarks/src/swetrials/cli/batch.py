@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 
 from swetrials.cli.errors import PREFLIGHT, USAGE
 from swetrials.cli.lean import LeanGroup, command_group, leave
-from swetrials.cli.options import ALL_JUDGES, JudgeNames, judge_names, with_config_keys
+from swetrials.cli.options import ALL_JUDGES, JudgeNames, judge_names, with_config_keys_but
 from swetrials.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ class _WithCatalogue(TyperCommand):
     """Shows the models that can be served below its help."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  Typer keeps its types to itself
-
         super().format_help(ctx, formatter)
         formatter.write(f"\nOther commands: swetrials batch status | tail | stop\n\n{catalogue()}\n")
 
@@ -58,7 +57,7 @@ _TAIL_SECONDS = 0.5
 @app.command(
     "start", cls=_WithCatalogue, epilog="Example: swetrials batch qwen3-coder-30b gemma-4-31b --judge-mode async"
 )
-@with_config_keys
+@with_config_keys_but(provider="vllm", model="", dataset="dataset/mcp-gateway-registry.yaml")
 def batch_start(
     flags: dict[str, object],
     models: Annotated[list[str] | None, typer.Argument(metavar="MODELS", help="Models, in their order.")] = None,

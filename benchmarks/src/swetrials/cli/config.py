@@ -47,10 +47,13 @@ def show(path: Path | None, flags: Mapping[str, object], *, as_json: bool) -> No
 
 
 def _values(explained: ExplainedConfig) -> Iterator[tuple[str, object]]:
-    """Yield each key with its value as JSON has it; a secret is a mask."""
+    """Yield each key with its value as JSON has it; a secret is a mask, what has to be named yet is ``None``."""
+    from swetrials.runs.defaults import lacks_default, with_quickstart
+    from swetrials.store.project import find_project
     from swetrials.store.redaction import MASK
 
-    dumped = explained.config.model_dump(mode="json")
+    dumped = with_quickstart(explained.config, find_project()).model_dump(mode="json")
+    dumped |= {key: None for key in dumped if lacks_default(explained.config, key)}
     for key in type(explained.config).model_fields:
         given = getattr(explained.config, key)
         yield key, MASK if hasattr(given, "get_secret_value") else dumped[key]
@@ -58,9 +61,12 @@ def _values(explained: ExplainedConfig) -> Iterator[tuple[str, object]]:
 
 def _source(explained: ExplainedConfig, key: str) -> dict[str, object]:
     """Return what gives a key: the kind of source, its name, and the line where it is a file."""
+    from swetrials.runs.defaults import lacks_default
+
     origin = explained.origin(key)
     if origin is None:
-        return {"source": "default", "name": None, "line": None}
+        kind = "to be named" if lacks_default(explained.config, key) else "default"
+        return {"source": kind, "name": None, "line": None}
     kind = "flag" if key in explained.flags else "environment" if key in explained.variables else "file"
     return {"source": kind, "name": origin.file, "line": origin.place.line if origin.place else None}
 
@@ -68,7 +74,7 @@ def _source(explained: ExplainedConfig, key: str) -> dict[str, object]:
 def _source_in_words(source: Mapping[str, object]) -> str:
     if source["source"] == "file":
         return f"{source['name']}:{source['line']}"
-    return str(source["name"] or "default")
+    return str(source["name"] or source["source"])
 
 
 def _in_words(value: object) -> str:

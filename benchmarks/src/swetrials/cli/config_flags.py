@@ -15,6 +15,7 @@ from swetrials.agents import AGENTS
 from swetrials.hosting import PROVIDERS
 from swetrials.plugins import Family
 from swetrials.records.config import RunnerConfig
+from swetrials.runs.defaults import OF_THE_DEMO
 from swetrials.store.files import write_atomically
 from swetrials.trials.executors import EXECUTORS
 
@@ -39,7 +40,7 @@ def _flag(key: str, field: FieldInfo) -> dict[str, object]:
         "kind": kind,
         "about": _about(key, field.description or "", kind, choices),
         "choices": choices,
-        "default": _default(key, field.default),
+        "default": _default(key, field.default) + (" in a rehearsal" if key in OF_THE_DEMO else ""),
     }
 
 

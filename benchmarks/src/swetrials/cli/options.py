@@ -96,16 +96,22 @@ def with_config_keys(command: Callable[..., None]) -> Callable[..., None]:
 
     The command takes them as one argument, ``flags``: the values that were given, by key.
     """
-    return _with_keys(command, tuple(CONFIG_KEYS), {})
+    return _with_keys(command, CONFIG_KEYS, {})
+
+
+def with_config_keys_but(**defaults: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what does the same for a command in which keys have other defaults; here in words, empty: none."""
+    keys = {name: key._replace(default=defaults.get(name, key.default)) for name, key in CONFIG_KEYS.items()}
+    return lambda command: _with_keys(command, keys, {})
 
 
 def with_judge_keys(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that only judges one option per key that says something of the judge; see above."""
-    return _with_keys(command, JUDGE_KEYS, _IN_JUDGE)
+    return _with_keys(command, {name: CONFIG_KEYS[name] for name in JUDGE_KEYS}, _IN_JUDGE)
 
 
 def _with_keys(
-    command: Callable[..., None], keys: Sequence[str], shorter: Mapping[str, tuple[str, ...]]
+    command: Callable[..., None], keys: Mapping[str, ConfigKey], shorter: Mapping[str, tuple[str, ...]]
 ) -> Callable[..., None]:
     own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "flags"]
     added = [
@@ -113,9 +119,9 @@ def _with_keys(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=Annotated[_KINDS[CONFIG_KEYS[name].kind], _option(name, shorter)],
+            annotation=Annotated[_KINDS[key.kind], _option(name, key, shorter)],
         )
-        for name in keys
+        for name, key in keys.items()
     ]
 
     @functools.wraps(command)
@@ -128,8 +134,7 @@ def _with_keys(
     return wrapped
 
 
-def _option(name: str, shorter: Mapping[str, tuple[str, ...]]) -> Any:  # noqa: ANN401  Typer says Any
-    key = CONFIG_KEYS[name]
+def _option(name: str, key: ConfigKey, shorter: Mapping[str, tuple[str, ...]]) -> Any:  # noqa: ANN401  Typer says Any
     return typer.Option(
         *_spellings(name, shorter),
         help=key.help,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from swetrials.cli.lean import single_command
-from swetrials.cli.options import with_config_keys
+from swetrials.cli.options import with_config_keys_but
 from swetrials.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ app = single_command()
     epilog="Example: swetrials router inputs --agent claude --provider bedrock --model us.anthropic.claude-opus-5"
     " --aws-region us-east-1 --dataset dataset/mcp-gateway-registry.yaml --repeats 3"
 )
-@with_config_keys
+@with_config_keys_but(
+    dataset="dataset/mcp-gateway-registry.yaml", skill="", permission_mode="", allowed_tools="", executor=""
+)
 def router_inputs(
     flags: dict[str, object],
     config: Annotated[Path | None, typer.Option("--config", help="Configuration file.", metavar="FILE")] = None,
