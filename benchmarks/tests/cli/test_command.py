@@ -327,7 +327,7 @@ def test_a_variable_that_is_documented_for_one_command_is_taken_by_each(place: W
         (["run", "--concurrency", "0"], "--concurrency: must be "),
         (
             ["e2e", "--judge-effort", "high", "--judge-timeout-seconds", "soon"],
-            "Invalid value for '--judge-timeout-seconds'",
+            "--judge-timeout-seconds: expected a number greater than 0, got 'soon'",
         ),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",

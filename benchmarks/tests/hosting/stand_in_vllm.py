@@ -133,7 +133,7 @@ def install(prefix: Path, version: str = "0.32.0") -> Path:
     program.parent.mkdir(parents=True)
     program.write_text(
         f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(TESTS)!r})\n"
-        "from serving.stand_in_vllm import main\nmain()\n"
+        "from hosting.stand_in_vllm import main\nmain()\n"
     )
     program.chmod(0o755)
     return program
