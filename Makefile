@@ -45,8 +45,8 @@ types: setup ## check types
 
 check: lint types test-all ## everything that has to pass before a change is proposed
 
-docs: setup ## write what is generated: docs/schemas, docs/models.md
-	@cd benchmarks && $(BIN)/swetrials schemas --out ../docs/schemas && $(BIN)/swetrials serve catalogue --out ../docs/models.md
+docs: setup ## write what is generated: docs/schemas, docs/models.md, the flags of the configuration
+	@cd benchmarks && $(BIN)/swetrials schemas --out ../docs/schemas && $(BIN)/swetrials serve catalogue --out ../docs/models.md && $(BIN)/python -m swetrials.cli.config_flags
 
 clean: ## remove what setup and the checks made; results stay
 	@cd benchmarks && rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from hosting.server import Server, models
 from runs.prepared_runs import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
-from swetrials.cli import answering, costs, reporting, results
+from swetrials.cli import answer, cost, report, results
 from swetrials.pricing.book import PriceBook
 from swetrials.records.cost import Cost, CostStatus
 from swetrials.records.metrics import AttemptRecord, Metrics, TimeSplit
@@ -296,10 +296,10 @@ def test_every_answered_call_of_a_killed_attempt_is_counted_and_makes_a_lower_bo
     record = folder.metrics()
     [one] = record.attempts
     truth = Usage(fresh_input=2400, cache_read=900, cache_write=600, output=71)
-    for report in (record.usage.headline, one.usage.metered):
-        assert report is not None
-        assert (report.usage.known, report.completeness) == (truth.known, "lower_bound")
-        assert {name: getattr(report.usage, name) for name in truth.known} == truth.model_dump(include={*truth.known})
+    for told in (record.usage.headline, one.usage.metered):
+        assert told is not None
+        assert (told.usage.known, told.completeness) == (truth.known, "lower_bound")
+        assert {name: getattr(told.usage, name) for name in truth.known} == truth.model_dump(include={*truth.known})
     assert (one.ended_by, one.outcome.kind, one.time.wall_seconds, record.num_turns) == (
         "killed",
         K.INTERRUPTED,
@@ -376,9 +376,9 @@ def test_an_attempt_on_another_machine_that_told_nothing_costs_something_unknown
 
 READERS: list[Callable[[Path], int]] = [
     lambda tree: results.show(tree, None, "json"),
-    lambda tree: answering.show(tree, None, as_json=True),
-    lambda tree: costs.explain(tree, as_json=True),
-    lambda tree: reporting.write(tree, tree / "page.html", None, None),
+    lambda tree: answer.show(tree, None, as_json=True),
+    lambda tree: cost.explain(tree, as_json=True),
+    lambda tree: report.write(tree, tree / "page.html", None, None),
 ]
 
 

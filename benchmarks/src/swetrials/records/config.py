@@ -137,7 +137,7 @@ class RunnerConfig(Record):
     ray_resources: Annotated[
         dict[Text, PositiveFloat], BeforeValidator(_from_json), AfterValidator(_can_be_set_aside)
     ] = Field(
-        {}, description="ray: what a machine sets aside for each trial, such as {vllm_qwen: 1}; CPU: 1 unless given"
+        {}, description='ray: what a machine sets aside for each trial, such as {"vllm_qwen": 1}; CPU: 1 unless given'
     )
     shared_dir: Text | None = Field(
         None, description="ray: a folder that all machines share, through which files come back"

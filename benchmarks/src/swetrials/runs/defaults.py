@@ -15,8 +15,17 @@ BENCHMARK = "mcp-gateway-registry.yaml"
 """The dataset of the commands that are about a whole benchmark: many models, and what the router is told of tasks."""
 
 
+OF_THE_DEMO = ("model", "dataset")
+"""The keys whose default holds for rehearsals alone."""
+
+
 class UnnamedError(KnownError):
     """A key that has no default for this provider was left out. Nothing was run."""
+
+
+def lacks_default(config: RunnerConfig, key: str) -> bool:
+    """Return whether no layer of the configuration gives a key of the demo's, and the provider is not the rehearsal."""
+    return key in OF_THE_DEMO and key not in config.model_fields_set and not _scripted(config)
 
 
 def check_model_named(config: RunnerConfig) -> None:
@@ -25,7 +34,7 @@ def check_model_named(config: RunnerConfig) -> None:
     Raises:
         UnnamedError: the provider is not the rehearsal, and no layer of the configuration names a model.
     """
-    if not _scripted(config) and "model" not in config.model_fields_set:
+    if lacks_default(config, "model"):
         raise UnnamedError(f"model: provider {config.provider!r} has no default model: name one with --model")
 
 
@@ -35,7 +44,7 @@ def check_dataset_named(config: RunnerConfig) -> None:
     Raises:
         UnnamedError: the provider is not the rehearsal, and no layer of the configuration names a dataset.
     """
-    if not _scripted(config) and "dataset" not in config.model_fields_set:
+    if lacks_default(config, "dataset"):
         raise UnnamedError(
             f"dataset: provider {config.provider!r} has no default dataset: name one with --dataset, "
             "such as dataset/quickstart.yaml"

@@ -11,7 +11,7 @@ import pytest
 
 from hosting.stand_in_vllm import FAILURES, install
 from ports import port_for_a_server
-from swetrials.cli import serving
+from swetrials.cli import serve
 from swetrials.errors import UsageError
 from swetrials.hosting import process
 from swetrials.hosting.process import ServiceError
@@ -201,7 +201,7 @@ class Place:
         self.port = port_for_a_server()
 
     def start(self, name: str, *, yes: bool = False, timeout_seconds: float = 30) -> int:
-        return serving.start(name, host="127.0.0.1", port=self.port, yes=yes, timeout_seconds=timeout_seconds)
+        return serve.start(name, host="127.0.0.1", port=self.port, yes=yes, timeout_seconds=timeout_seconds)
 
     @property
     def service(self) -> process.Service | None:
@@ -262,7 +262,7 @@ def test_one_model_after_another(place: Place, capfd: pytest.CaptureFixture[str]
     assert place.start("qwen3-coder-30b") == 0
     first = place.service
     assert first is not None
-    assert serving.status(as_json=True) == 0
+    assert serve.status(as_json=True) == 0
     said = json.loads(capfd.readouterr().out.splitlines()[-1])
     assert (said["model"], said["ready"], said["max_model_len"]) == ("qwen3-coder-30b", True, 200_000)
     assert said["window"]["verdict"] == "go"
@@ -277,19 +277,19 @@ def test_one_model_after_another(place: Place, capfd: pytest.CaptureFixture[str]
     assert "window: go: the served window is 300,000 tokens" in out
     assert f"next: swetrials doctor --provider vllm --endpoint http://127.0.0.1:{place.port} --model glm-5.2" in out
 
-    assert serving.stop() == 0
+    assert serve.stop() == 0
     assert not process.running(second)
-    assert serving.status(as_json=False) == serving.NOT_SERVING
+    assert serve.status(as_json=False) == serve.NOT_SERVING
     assert "nothing is served: swetrials serve start MODEL" in capfd.readouterr().out
-    assert serving.stop() == 0
+    assert serve.stop() == 0
 
 
 def test_restart_keeps_model_and_port(place: Place) -> None:
     with pytest.raises(UsageError, match="nothing is served that could be restarted"):
-        serving.restart(None, host="127.0.0.1", port=None, yes=False, timeout_seconds=30)
+        serve.restart(None, host="127.0.0.1", port=None, yes=False, timeout_seconds=30)
     assert place.start("qwen3-coder-30b") == 0
     first = place.service
-    assert serving.restart(None, host="127.0.0.1", port=None, yes=False, timeout_seconds=30) == 0
+    assert serve.restart(None, host="127.0.0.1", port=None, yes=False, timeout_seconds=30) == 0
     second = place.service
     assert first is not None and second is not None
     assert (second.port, second.notes) == (first.port, first.notes)
@@ -381,7 +381,7 @@ def test_a_slow_server_goes_on_in_the_background(place: Place) -> None:
     assert "downloading" in str(raised.value)
     assert str(raised.value).endswith("swetrials serve status, swetrials serve stop")
     assert place.service is not None
-    assert serving.status(as_json=False) == serving.NOT_SERVING
+    assert serve.status(as_json=False) == serve.NOT_SERVING
 
 
 @pytest.mark.parametrize(
@@ -400,11 +400,11 @@ def test_an_unknown_model(place: Place, name: str, said: str) -> None:
 
 def test_only_two_places_to_listen(place: Place) -> None:
     with pytest.raises(UsageError, match=r"--host: 'example.com' is not one of"):
-        serving.start("glm-5.2", host="example.com", port=1, yes=True, timeout_seconds=1)
+        serve.start("glm-5.2", host="example.com", port=1, yes=True, timeout_seconds=1)
 
 
 def test_the_catalogue_is_listed_and_written(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
-    assert serving.catalogue(None) == 0
+    assert serve.catalogue(None) == 0
     assert "qwen3-coder-30b" in capfd.readouterr().out
-    assert serving.catalogue(place.root / "models.md") == 0
+    assert serve.catalogue(place.root / "models.md") == 0
     assert (place.root / "models.md").read_text().startswith("# Self-hosted models\n")

@@ -10,7 +10,7 @@ import pytest
 from results.simulated import failed, published, row
 from results.trees import write_trial
 from runs.written import evaluation, metrics, rubric
-from swetrials.cli import answering
+from swetrials.cli.answer import show
 from swetrials.records.answer import Answer, AnswerPart
 from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.outcome import OutcomeKind
@@ -143,16 +143,16 @@ def test_real_models_come_before_rehearsals_and_are_never_mixed(tmp_path: Path) 
 
 
 def test_it_is_wrapped_for_people_and_a_record_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answering.show(EXAMPLE, None, as_json=False) == 0
+    assert show(EXAMPLE, None, as_json=False) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines[:-1])) <= 100
     assert lines[-1].strip().startswith("swetrials ")
-    assert answering.show(EXAMPLE, None, as_json=True) == 0
+    assert show(EXAMPLE, None, as_json=True) == 0
     assert Answer.model_validate(json.loads(capsys.readouterr().out)).parts[1].tasks == 3
     record = metrics(OutcomeKind.COMPLETED, task="torn")
     folder = write_trial(tmp_path, metrics(task="whole"))
     (write_trial(tmp_path, record) / "metrics.json").write_text("{")
     assert folder.exists()
-    assert answering.show(tmp_path, None, as_json=False) == 1
+    assert show(tmp_path, None, as_json=False) == 1
     with pytest.raises(ResultsTreeError, match="no such folder"):
-        answering.show(tmp_path / "empty", None, as_json=False)
+        show(tmp_path / "empty", None, as_json=False)

@@ -1,26 +1,51 @@
-"""``cost``: where a trial's dollars come from, line by line; and the same tokens at other prices."""
+"""``cost``: the bill, line by line, and other prices."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
+import typer
 
-from swetrials.cli.recovering import recover_below
+from swetrials.cli.lean import leave, single_command
+from swetrials.cli.options import AsJson
 from swetrials.errors import UsageError
-from swetrials.pricing.book import PriceBook
-from swetrials.pricing.hardware import Rent
-from swetrials.pricing.repricing import Repriced, default_book, reprice
-from swetrials.records.cost import Cost, HardwareLine, TokenLine, UseLine
-from swetrials.records.metrics import Metrics
-from swetrials.records.usage import UsageBlock
-from swetrials.records.words import counted
-from swetrials.results.report import wording as figures
-from swetrials.store.project import find_project
-from swetrials.store.results import TrialFolder, none_in, told_apart, trial_folders
+
+if TYPE_CHECKING:
+    from swetrials.pricing.hardware import Rent
+    from swetrials.pricing.repricing import Repriced
+    from swetrials.records.cost import Cost, HardwareLine, TokenLine, UseLine
+    from swetrials.records.metrics import Metrics
+    from swetrials.records.usage import UsageBlock
+    from swetrials.store.results import TrialFolder
+
+app = single_command()
+
+
+@app.command(epilog="Example: swetrials cost swe-benchmark-data/rehearsal")
+def cost(
+    folder: Annotated[Path, typer.Argument(help="A trial's folder, or a tree of them.")],
+    reprice: Annotated[bool, typer.Option("--reprice", help="Apply other prices; tokens stay as they are.")] = False,
+    prices: Annotated[Path | None, typer.Option(help="With --reprice: the price file; default: the project's.")] = None,
+    dollars_per_hour: Annotated[float | None, typer.Option(min=0, help="With --reprice: rate of the box.")] = None,
+    box_share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the box that the model takes.")] = 1.0,
+    concurrency: Annotated[int, typer.Option(min=1, help="Trials at the same time on that box.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Explain what trials cost, line by line; or give them other prices."""
+    from swetrials.pricing.hardware import Rent
+
+    if not reprice:
+        leave(explain(folder, as_json=as_json))
+    rent = Rent(dollars_per_hour, box_share, concurrency) if dollars_per_hour is not None else None
+    leave(reprice_folder(folder, prices, rent, as_json=as_json))
 
 
 def explain(folder: Path, *, as_json: bool) -> int:
     """Print each trial's bill at or below a folder, and what they come to."""
+    from swetrials.cli.recovering import recover_below
+
     recover_below(folder)
     trials = [(trial, trial.metrics()) for trial in _trials(folder)]
     total = _total([metrics.cost for _, metrics in trials])
@@ -45,6 +70,12 @@ def reprice_folder(folder: Path, prices: Path | None, rent: Rent | None, *, as_j
         rent: what the self-hosted trials ran on; ``None``: they keep the cost they have.
         as_json: print JSON.
     """
+    from swetrials.cli.recovering import recover_below
+    from swetrials.pricing.book import PriceBook
+    from swetrials.pricing.repricing import default_book, reprice
+    from swetrials.records.words import counted
+    from swetrials.store.project import find_project
+
     book = PriceBook.load(prices) if prices else default_book(find_project().config)
     recover_below(folder)
     repriced = [reprice(trial, book, rent) for trial in _trials(folder)]
@@ -78,6 +109,8 @@ def dollars(cost: Cost) -> str:
 
 
 def _trials(folder: Path) -> list[TrialFolder]:
+    from swetrials.store.results import none_in, told_apart, trial_folders
+
     found = list(trial_folders(folder))
     if not found:
         raise UsageError(f"{none_in(folder)}; name a results folder{told_apart(folder)}")
@@ -162,6 +195,8 @@ def _hardware_line(line: HardwareLine) -> str:
 
 
 def _closing(costs: Sequence[Cost], total: Cost) -> str:
+    from swetrials.results.report import wording as figures
+
     unknown = sum(cost.amount_usd is None for cost in costs)
     suffix = f"; no price for {unknown} of them" if unknown else ""
     return f"{figures.counted(len(costs), 'trial')}: {dollars(total)}{suffix}"
@@ -206,4 +241,6 @@ def _dumped(cost: Cost) -> dict[str, object]:
 
 
 def _print_json(data: object) -> None:
+    import orjson
+
     print(orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from hosting.moving_metrics import MovingMetrics
-from swetrials.cli import collecting
+from swetrials.cli import collect
 from swetrials.errors import UsageError
 from swetrials.hosting.collector.time_series import TimeSeriesError
 
@@ -23,11 +23,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (root / "pyproject.toml").touch()
     monkeypatch.setenv("SWETRIALS_HOME", str(root))
     yield root
-    collecting.stop()
+    collect.stop()
 
 
 def start(endpoint: str | None) -> int:
-    return collecting.start(endpoint, interval_seconds=0.05, model="Qwen/Qwen3-32B", scope="quick start", folder=None)
+    return collect.start(endpoint, interval_seconds=0.05, model="Qwen/Qwen3-32B", scope="quick start", folder=None)
 
 
 def test_from_start_to_archive(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,17 +36,17 @@ def test_from_start_to_archive(project: Path, capsys: pytest.CaptureFixture[str]
         assert f"collecting {server.url} every 0.05 s" in capsys.readouterr().out
         while server.looks < 3:
             time.sleep(0.05)
-        assert collecting.status(None, as_json=False) == 0
+        assert collect.status(None, as_json=False) == 0
         assert f"session 1: {server.url}" in capsys.readouterr().out
-        assert collecting.stop() == 0
+        assert collect.stop() == 0
         assert "it ended in good order" in capsys.readouterr().out
 
-    assert collecting.status(None, as_json=True) == collecting.NOT_COLLECTING
+    assert collect.status(None, as_json=True) == collect.NOT_COLLECTING
     status = orjson.loads(capsys.readouterr().out)
     assert not status["running"]
     assert status["session"]["scrapes"] >= 2
 
-    assert collecting.archive(None, out=None, model=None, scope=None) == 0
+    assert collect.archive(None, out=None, model=None, scope=None) == 0
     target = Path(capsys.readouterr().out.strip())
     assert target.parent == project / "swe-benchmark-data" / ".metrics" / "archive"
     assert target.name.startswith("Qwen3-32B_quick-start_20")
@@ -64,7 +64,7 @@ def test_from_start_to_archive(project: Path, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_archives_are_named_by_model_scope_and_time(model: str, scope: str, name: str) -> None:
-    assert collecting.archive_name(model, scope, datetime(2026, 11, 29, 18, 15, tzinfo=UTC)) == name
+    assert collect.archive_name(model, scope, datetime(2026, 11, 29, 18, 15, tzinfo=UTC)) == name
 
 
 def test_what_is_missing_is_said_in_a_line() -> None:
@@ -73,6 +73,6 @@ def test_what_is_missing_is_said_in_a_line() -> None:
     with pytest.raises(UsageError, match="--endpoint: 'localhost:8000' is not an http"):
         start("localhost:8000")
     with pytest.raises(TimeSeriesError, match="nothing was collected here; swetrials collect start"):
-        collecting.archive(None, out=None, model=None, scope=None)
-    assert collecting.stop() == 0
-    assert collecting.status(None, as_json=False) == collecting.NOT_COLLECTING
+        collect.archive(None, out=None, model=None, scope=None)
+    assert collect.stop() == 0
+    assert collect.status(None, as_json=False) == collect.NOT_COLLECTING

@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from swetrials.cli import costs
+from swetrials.cli.cost import explain, reprice_folder
 from swetrials.errors import UsageError
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.hardware import Rent
@@ -115,7 +115,7 @@ def prices(tmp_path: Path) -> Path:
 
 
 def test_a_figure_is_explained_line_by_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert costs.explain(tree / "priced", as_json=False) == 0
+    assert explain(tree / "priced", as_json=False) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "tokens: 2,000,000, complete, witness: metered" in text
     assert "attempt 2 (topup, completed): 2,000,000, complete, witness: metered" in text
@@ -126,7 +126,7 @@ def test_a_figure_is_explained_line_by_line(tree: Path, capsys: pytest.CaptureFi
 
 
 def test_a_total_with_an_unknown_part_is_an_at_least(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert costs.explain(tree, as_json=False) == 0
+    assert explain(tree, as_json=False) == 0
     out = capsys.readouterr().out
     assert "no price is known for nobodys-model (provider bedrock)" in out
     *_, total, remedy = out.splitlines()
@@ -135,7 +135,7 @@ def test_a_total_with_an_unknown_part_is_an_at_least(tree: Path, capsys: pytest.
 
 
 def test_the_explanation_as_json(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert costs.explain(tree, as_json=True) == 0
+    assert explain(tree, as_json=True) == 0
     data = orjson.loads(capsys.readouterr().out)
     assert [trial["trial"] for trial in data["trials"]] == ["free", "priced", "strange"]
     assert [trial["cost"]["amount_usd"] for trial in data["trials"]] == [0, 60, None]
@@ -159,7 +159,7 @@ def test_other_prices_change_costs_and_nothing_else(
     before = {path: without_costs(path) for path in files}
     untouched = {path: path.read_bytes() for path in files if path.parent.name != "priced"}
 
-    assert costs.reprice_folder(tree, prices, None, as_json=False) == 0
+    assert reprice_folder(tree, prices, None, as_json=False) == 0
 
     assert {path: without_costs(path) for path in files} == before
     assert {path: path.read_bytes() for path in untouched} == untouched
@@ -177,7 +177,7 @@ def test_other_prices_change_costs_and_nothing_else(
 def test_pricing_twice_alike_changes_nothing(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tree / "priced" / "metrics.json"
     before = path.read_bytes()
-    assert costs.reprice_folder(tree, None, None, as_json=False) == 0
+    assert reprice_folder(tree, None, None, as_json=False) == 0
     assert path.read_bytes() == before
     assert "0 of 3 trials changed" in capsys.readouterr().out
 
@@ -188,7 +188,7 @@ def test_subagents_on_another_model_keep_their_rates(tmp_path: Path, prices: Pat
     path = record(tmp_path / "mixed", "claude-opus-5", "endpoint", old, by_model={"claude-haiku-4-5": haiku})
     prices.write_text(OTHER_PRICES.replace("[claude-opus-5]", "[claude-opus-5, claude-haiku-4-5]"), encoding="utf-8")
 
-    assert costs.reprice_folder(tmp_path, prices, None, as_json=False) == 0
+    assert reprice_folder(tmp_path, prices, None, as_json=False) == 0
 
     lines = orjson.loads(path.read_bytes())["cost"]["lines"]
     assert [(line["model"], line["bucket"], line["tokens"]) for line in lines] == [
@@ -201,22 +201,22 @@ def test_subagents_on_another_model_keep_their_rates(tmp_path: Path, prices: Pat
 def test_a_self_hosted_trial_is_priced_by_its_machine_alone(tmp_path: Path) -> None:
     path = record(tmp_path / "own", "qwen3-coder-30b", "vllm", Cost(note="no price"))
     before = path.read_bytes()
-    assert costs.reprice_folder(tmp_path, None, None, as_json=False) == 0
+    assert reprice_folder(tmp_path, None, None, as_json=False) == 0
     assert path.read_bytes() == before
 
     rent = Rent(dollars_per_hour=36, share_of_box=0.5, concurrency=4, tokens_per_second=40_000)
-    assert costs.reprice_folder(tmp_path, None, rent, as_json=False) == 0
+    assert reprice_folder(tmp_path, None, rent, as_json=False) == 0
 
     cost = orjson.loads(path.read_bytes())["cost"]
     assert (cost["basis"], cost["amount_usd"], cost["high_usd"]) == ("hardware", 0.25, 0.5)
     # The throughput is in the record now, and other rates need it no more.
-    assert costs.reprice_folder(tmp_path, None, Rent(72, 0.5, 4), as_json=False) == 0
+    assert reprice_folder(tmp_path, None, Rent(72, 0.5, 4), as_json=False) == 0
     assert orjson.loads(path.read_bytes())["cost"]["amount_usd"] == 0.5
 
 
 def test_the_stale_summary_is_named(tree: Path, prices: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "run-summary.json").write_text("{}")
-    costs.reprice_folder(tree, prices, None, as_json=False)
+    reprice_folder(tree, prices, None, as_json=False)
     assert f"swetrials summarize --folder {tree}" in capsys.readouterr().out
 
 
@@ -224,7 +224,7 @@ def test_nothing_is_written_when_one_record_cannot_be_read(tree: Path, prices: P
     before = (tree / "priced" / "metrics.json").read_bytes()
     (tree / "strange" / "metrics.json").write_text("{")
     with pytest.raises(RecordError, match="strange"):
-        costs.reprice_folder(tree, prices, None, as_json=False)
+        reprice_folder(tree, prices, None, as_json=False)
     assert (tree / "priced" / "metrics.json").read_bytes() == before
 
 
@@ -236,11 +236,11 @@ def test_what_the_answers_said_of_their_price_is_shown_and_priced_anew(
     data["attempts"][0]["requests"] = RequestsBlock(usage=REPORT, parts=(FAST,)).model_dump(mode="json")
     path.write_bytes(orjson.dumps(data))
 
-    assert costs.reprice_folder(tmp_path, None, None, as_json=False) == 0
+    assert reprice_folder(tmp_path, None, None, as_json=False) == 0
 
     cost = orjson.loads(path.read_bytes())["attempts"][0]["cost"]
     assert (cost["amount_usd"], cost["status"]) == (10 + 50 + 0.5, "complete")
-    costs.explain(tmp_path, as_json=False)
+    explain(tmp_path, as_json=False)
     text = " ".join(capsys.readouterr().out.split())
     assert "claude-opus-5 (speed fast) output 1,000,000 x $50 / 1M = $ 50.0000" in text
     assert "claude-opus-5 web_search_requests 50 uses x $10 / 1,000 = $ 0.5000 genai-prices" in text
@@ -249,12 +249,12 @@ def test_what_the_answers_said_of_their_price_is_shown_and_priced_anew(
 def test_a_range_is_shown_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cost = Cost(amount_usd=0.0075, basis="metered", status="lower_bound", low_usd=0.0075, high_usd=0.03)
     record(tmp_path / "open", "gpt-5", "endpoint", cost)
-    assert costs.explain(tmp_path, as_json=False) == 0
+    assert explain(tmp_path, as_json=False) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "1 trial: $0.0075 to $0.0300"
 
 
 def test_bad_input_is_refused(tree: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nowhere: no such folder; name a results folder"):
-        costs.explain(tmp_path / "nowhere", as_json=False)
+        explain(tmp_path / "nowhere", as_json=False)
     with pytest.raises(DocumentError, match="no such file"):
-        costs.reprice_folder(tree, tmp_path / "none.yaml", None, as_json=False)
+        reprice_folder(tree, tmp_path / "none.yaml", None, as_json=False)

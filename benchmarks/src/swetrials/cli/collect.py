@@ -1,4 +1,6 @@
-"""``collect start|stop|status|archive``: a server's metrics and the GPUs over time, in DuckDB."""
+"""``collect``: a server's metrics and the GPUs over time, in DuckDB."""
+
+from __future__ import annotations
 
 import json
 import re
@@ -6,21 +8,65 @@ import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from swetrials.cli.lean import command_group, leave
+from swetrials.cli.options import AsJson
 from swetrials.errors import UsageError
-from swetrials.hosting import process
-from swetrials.hosting.collector import service as collector
-from swetrials.hosting.collector import time_series
-from swetrials.hosting.collector.gpu_readings import find_program
-from swetrials.hosting.collector.time_series import Overview
-from swetrials.hosting.process import Service
-from swetrials.hosting.vllm import server as vllm
-from swetrials.records.config import base_url
-from swetrials.records.slug import model_slug
-from swetrials.results.report.wording import UNKNOWN, seconds
-from swetrials.store.project import find_project
+
+if TYPE_CHECKING:
+    from swetrials.hosting.collector.time_series import Overview
+    from swetrials.hosting.process import Service
+
+app = command_group("Collect a server's metrics.")
 
 NOT_COLLECTING = 1
+
+
+Folder = Annotated[Path | None, typer.Option(help="Where the database is; default: beside the results.")]
+
+
+Model = Annotated[str | None, typer.Option(help="For the archive's name; default: what `serve` has started.")]
+
+
+Scope = Annotated[str | None, typer.Option(help="For the archive's name: the results' scope.")]
+
+
+@app.command("start", epilog="Example: swetrials collect start --scope quickstart")
+def collect_start(
+    endpoint: Annotated[str | None, typer.Option(help="Server; default: what `serve` has started.")] = None,
+    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Between two scrapes.")] = 1.0,
+    model: Model = None,
+    scope: Scope = None,
+    folder: Folder = None,
+) -> None:
+    """Start scraping /metrics, and nvidia-smi where there is one, into DuckDB."""
+    leave(start(endpoint, interval_seconds=interval_seconds, model=model, scope=scope, folder=folder))
+
+
+@app.command("stop", epilog="Example: swetrials collect stop")
+def collect_stop() -> None:
+    """Stop the collector once it has written what it has."""
+    leave(stop())
+
+
+@app.command("status", epilog="Example: swetrials collect status")
+def collect_status(folder: Folder = None, as_json: AsJson = False) -> None:
+    """Show what is being collected; exit code 1 when no collector runs."""
+    leave(status(folder, as_json=as_json))
+
+
+@app.command("archive", epilog="Example: swetrials collect archive --scope quickstart")
+def collect_archive(
+    folder: Folder = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the archive.")] = None,
+    model: Model = None,
+    scope: Scope = None,
+) -> None:
+    """Write all that was collected into one file named by model, scope and time."""
+    leave(archive(folder, out=out, model=model, scope=scope))
 
 
 def start(
@@ -39,6 +85,12 @@ def start(
         UsageError: no endpoint is given and none is known, or it is no URL.
         ServiceError: a collector runs already, or it does not come up.
     """
+    from swetrials.hosting import process
+    from swetrials.hosting.collector import service as collector
+    from swetrials.hosting.collector import time_series
+    from swetrials.hosting.collector.gpu_readings import find_program
+    from swetrials.hosting.vllm import server as vllm
+
     served = process.find(_state(), vllm.SERVICE)
     plan = collector.CollectionPlan(
         url=_metrics_url(endpoint, served),
@@ -57,6 +109,9 @@ def start(
 
 def stop() -> int:
     """Stop the collector, once it has published what it has."""
+    from swetrials.hosting import process
+    from swetrials.hosting.collector import service as collector
+
     stopped = process.stop(_state(), collector.NAME)
     if stopped is None:
         print("no collector is running")
@@ -69,6 +124,10 @@ def stop() -> int:
 
 def status(folder: Path | None, *, as_json: bool) -> int:
     """Print what is being collected, and what the last session has seen. Exit code 1 when no collector is running."""
+    from swetrials.hosting import process
+    from swetrials.hosting.collector import service as collector
+    from swetrials.hosting.collector import time_series
+
     service = process.find(_state(), collector.NAME)
     place = _place(folder, service)
     session = time_series.last_session(place)
@@ -93,6 +152,10 @@ def archive(folder: Path | None, *, out: Path | None, model: str | None, scope: 
     Raises:
         TimeSeriesError: nothing was collected.
     """
+    from swetrials.hosting import process
+    from swetrials.hosting.collector import service as collector
+    from swetrials.hosting.collector import time_series
+
     place = _place(folder, process.find(_state(), collector.NAME))
     session = time_series.last_session(place)
     known_model, known_scope = (session.model, session.scope) if session else ("", "")
@@ -106,6 +169,8 @@ def archive(folder: Path | None, *, out: Path | None, model: str | None, scope: 
 
 def archive_name(model: str, scope: str, at: datetime) -> str:
     """Return the file name of an archive: ``qwen3-coder-30b_quickstart_20261129T181500Z.duckdb``."""
+    from swetrials.records.slug import model_slug
+
     try:
         slug = model_slug(model)
     except ValueError:
@@ -116,10 +181,14 @@ def archive_name(model: str, scope: str, at: datetime) -> str:
 
 def default_folder() -> Path:
     """Return where metrics are collected unless another folder is named: hidden beside the results."""
+    from swetrials.store.project import find_project
+
     return find_project().root / "swe-benchmark-data" / ".metrics"
 
 
 def _state() -> Path:
+    from swetrials.store.project import find_project
+
     return find_project().tools / "run"
 
 
@@ -130,6 +199,8 @@ def _place(folder: Path | None, service: Service | None) -> Path:
 
 
 def _metrics_url(endpoint: str | None, served: Service | None) -> str:
+    from swetrials.records.config import base_url
+
     if endpoint is None and served is None:
         raise UsageError("nothing is served here; name the server: swetrials collect start --endpoint URL")
     try:
@@ -140,6 +211,9 @@ def _metrics_url(endpoint: str | None, served: Service | None) -> str:
 
 
 def _print_session(session: Overview, place: Path) -> None:
+    from swetrials.hosting.collector import time_series
+    from swetrials.results.report.wording import UNKNOWN, seconds
+
     running = session.ended_at is None
     until = "so far" if running else f"until {session.ended_at:%Y-%m-%d %H:%M:%S}"
     length = ((session.last_at or session.started_at) - session.started_at).total_seconds()

@@ -1,21 +1,49 @@
 """``import``: a results tree of figures that somebody else published or measured."""
 
+from __future__ import annotations
+
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
+import typer
 
+from swetrials.cli.lean import single_command
 from swetrials.errors import UsageError
-from swetrials.records.outcome import OutcomeKind
-from swetrials.records.record import safe_path_part
-from swetrials.results.published.importing import write_judged_inputs, write_tree
-from swetrials.results.published.source_trial import Defaults, ImportedTrial
-from swetrials.results.published.tree import Found, is_json, read_published
-from swetrials.results.report.wording import counted
-from swetrials.router.inputs.reading import read_foreign_judged_inputs
+
+if TYPE_CHECKING:
+    from swetrials.results.published.source_trial import Defaults, ImportedTrial
+    from swetrials.results.published.tree import Found
+
+app = single_command()
 
 
-def run(source: Path, tree: Path, defaults: Defaults, *, as_json: bool) -> int:
+@app.command(epilog="Example: swetrials import published-runs.csv --into published-results")
+def import_(
+    source_path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A tree, a run-summary.json or judged inputs of another harness, or a CSV with a row a trial "
+            "(docs/importing.md).",
+        ),
+    ],
+    into: Annotated[
+        Path, typer.Option(help="Folder for the results tree; a new or an empty one.", metavar="DIR")
+    ] = Path("imported-results"),
+    agent: Annotated[str, typer.Option(help="Agent of trials that name none.")] = "omp",
+    skill: Annotated[str, typer.Option(help="Skill of trials that name none.")] = "swe3",
+    scope: Annotated[str, typer.Option(help="Scope of trials that name none.")] = "mcp-gateway-registry-v2",
+    source: Annotated[str | None, typer.Option(help="Who published the figures, kept in each record.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make a results tree of what another harness measured, or somebody published."""
+    from swetrials.results.published.source_trial import Defaults
+
+    raise typer.Exit(import_results(source_path, into, Defaults(agent, skill, scope, source), as_json=as_json))
+
+
+def import_results(source: Path, tree: Path, defaults: Defaults, *, as_json: bool) -> int:
     """Import a tree, a summary, judged inputs or a CSV, and print what came of it.
 
     Raises:
@@ -23,6 +51,14 @@ def run(source: Path, tree: Path, defaults: Defaults, *, as_json: bool) -> int:
         ImportingError: the folder holds something else; nothing was written.
         UsageError: agent, skill or scope cannot be the name of a folder.
     """
+    import orjson
+
+    from swetrials.records.record import safe_path_part
+    from swetrials.results.published.importing import write_judged_inputs, write_tree
+    from swetrials.results.published.tree import is_json, read_published
+    from swetrials.results.report.wording import counted
+    from swetrials.router.inputs.reading import read_foreign_judged_inputs
+
     for name in ("agent", "skill", "scope"):
         try:
             safe_path_part(getattr(defaults, name))
@@ -57,6 +93,8 @@ def run(source: Path, tree: Path, defaults: Defaults, *, as_json: bool) -> int:
 
 
 def _failed(trials: list[ImportedTrial]) -> int:
+    from swetrials.records.outcome import OutcomeKind
+
     return sum(trial.metrics.outcome.kind is not OutcomeKind.COMPLETED for trial in trials)
 
 

@@ -1,32 +1,86 @@
-"""``serve start|stop|status|restart|catalogue``: one self-hosted model at a time, by vLLM on this machine."""
+"""``serve``: one self-hosted model at a time, by vLLM on this machine."""
+
+from __future__ import annotations
 
 import json
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from swetrials.cli.errors import PREFLIGHT
+from swetrials.cli.lean import command_group, leave
+from swetrials.cli.options import AsJson
 from swetrials.errors import UsageError
-from swetrials.hosting import process
-from swetrials.hosting.process import Service, ServiceError, Waiting
-from swetrials.hosting.vllm import server as vllm
-from swetrials.hosting.vllm.gpus import find_gpus
-from swetrials.hosting.vllm.huggingface import WITHOUT_TOKEN, find_token
-from swetrials.hosting.vllm.served_here import SERVICES_FOLDER
-from swetrials.records.models import HostedModel, ModelRegistry, WindowVerdict, window_verdict
-from swetrials.results.report.model_catalogue import catalogue_markdown, catalogue_text
-from swetrials.results.report.wording import seconds
-from swetrials.store.documents import load_document
-from swetrials.store.files import write_atomically
-from swetrials.store.project import find_project
-from swetrials.store.redaction import Redactor
-from swetrials.store.validation import did_you_mean
+
+if TYPE_CHECKING:
+    from swetrials.hosting.process import Service, ServiceError, Waiting
+    from swetrials.records.models import HostedModel, ModelRegistry, WindowVerdict
+    from swetrials.store.redaction import Redactor
+
+app = command_group("Serve a self-hosted model by vLLM.")
 
 NOT_SERVING = 1
 HOSTS = ("127.0.0.1", "0.0.0.0")
 _SECONDS_BETWEEN_LINES = 10.0
+
+
+Yes = Annotated[bool, typer.Option("--yes", help="Go on with a window between 64,000 and 200,000 tokens.")]
+
+
+Host = Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets other machines in.")]
+
+
+Wait = Annotated[float, typer.Option(min=1, help="How long it may take to be ready, downloads included.")]
+
+
+_READY_SECONDS = 5400.0
+
+
+@app.command("start", epilog="Example: swetrials serve start qwen3-coder-30b")
+def serve_start(
+    model: Annotated[str, typer.Argument(help="Served name, see `swetrials serve catalogue`.")],
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where to listen.")] = 8000,
+    yes: Yes = False,
+    timeout_seconds: Wait = _READY_SECONDS,
+) -> None:
+    """Start vLLM with a model of config/models.yaml and wait until it answers."""
+    leave(start(model, host=host, port=port, yes=yes, timeout_seconds=timeout_seconds))
+
+
+@app.command("restart", epilog="Example: swetrials serve restart")
+def serve_restart(
+    model: Annotated[str | None, typer.Argument(help="Served name; default: what is served.")] = None,
+    host: Host = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Where to listen; default: as before.")] = None,
+    yes: Yes = False,
+    timeout_seconds: Wait = _READY_SECONDS,
+) -> None:
+    """Stop the server and start it anew."""
+    leave(restart(model, host=host, port=port, yes=yes, timeout_seconds=timeout_seconds))
+
+
+@app.command("stop", epilog="Example: swetrials serve stop")
+def serve_stop() -> None:
+    """Stop the server."""
+    leave(stop())
+
+
+@app.command("status", epilog="Example: swetrials serve status --json")
+def serve_status(as_json: AsJson = False) -> None:
+    """Show what is served; exit code 1 when nothing is."""
+    leave(status(as_json=as_json))
+
+
+@app.command("catalogue", epilog="Example: swetrials serve catalogue")
+def serve_catalogue(
+    out: Annotated[Path | None, typer.Option(help="Write it as markdown into this file.")] = None,
+) -> None:
+    """List the models that can be served, and what hardware they fit."""
+    leave(catalogue(out))
 
 
 def start(name: str, *, host: str, port: int, yes: bool, timeout_seconds: float) -> int:
@@ -45,6 +99,15 @@ def start(name: str, *, host: str, port: int, yes: bool, timeout_seconds: float)
         TokenError: the Hugging Face token's file cannot be used.
         ServiceError: the server did not come up.
     """
+    from swetrials.hosting.process import ServiceError
+    from swetrials.hosting.vllm import server as vllm
+    from swetrials.hosting.vllm.gpus import find_gpus
+    from swetrials.hosting.vllm.huggingface import WITHOUT_TOKEN, find_token
+    from swetrials.records.models import window_verdict
+    from swetrials.results.report.wording import seconds
+    from swetrials.store.project import find_project
+    from swetrials.store.redaction import Redactor
+
     if host not in HOSTS:
         raise UsageError(f"--host: {host!r} is not one of {', '.join(HOSTS)}")
     project, registry = find_project(), _registry()
@@ -80,6 +143,9 @@ def restart(name: str | None, *, host: str, port: int | None, yes: bool, timeout
         TokenError: as with :func:`start`.
         ServiceError: as with :func:`start`.
     """
+    from swetrials.hosting import process
+    from swetrials.hosting.vllm import server as vllm
+
     running = process.find(_folder(), vllm.SERVICE)
     wanted = name or (running.notes["model"] if running else None)
     if wanted is None:
@@ -90,6 +156,9 @@ def restart(name: str | None, *, host: str, port: int | None, yes: bool, timeout
 
 def stop() -> int:
     """Stop the server, and say so."""
+    from swetrials.hosting import process
+    from swetrials.hosting.vllm import server as vllm
+
     stopped = process.stop(_folder(), vllm.SERVICE)
     if stopped is None:
         print("nothing is served")
@@ -101,6 +170,11 @@ def stop() -> int:
 
 def status(*, as_json: bool) -> int:
     """Print what is served. Exit code 1 when nothing is, or when it does not answer."""
+    from swetrials.hosting import process
+    from swetrials.hosting.vllm import server as vllm
+    from swetrials.records.models import window_verdict
+    from swetrials.results.report.wording import seconds
+
     service = process.find(_folder(), vllm.SERVICE)
     served = vllm.served(service) if service else None
     if as_json:
@@ -119,6 +193,9 @@ def status(*, as_json: bool) -> int:
 
 def catalogue(out: Path | None) -> int:
     """Print the models that can be served, or write the whole catalogue as markdown."""
+    from swetrials.results.report.model_catalogue import catalogue_markdown, catalogue_text
+    from swetrials.store.files import write_atomically
+
     registry = _registry()
     if out is None:
         print(catalogue_text(registry))
@@ -128,10 +205,16 @@ def catalogue(out: Path | None) -> int:
 
 
 def _registry() -> ModelRegistry:
+    from swetrials.records.models import ModelRegistry
+    from swetrials.store.documents import load_document
+    from swetrials.store.project import find_project
+
     return load_document(find_project().config / "models.yaml", ModelRegistry)
 
 
 def _model(registry: ModelRegistry, name: str) -> HostedModel:
+    from swetrials.store.validation import did_you_mean
+
     model = registry.model(name)
     if model is None:
         hint = did_you_mean(name, [known.served_name for known in registry.models])
@@ -140,6 +223,9 @@ def _model(registry: ModelRegistry, name: str) -> HostedModel:
 
 
 def _folder() -> Path:
+    from swetrials.hosting.vllm.served_here import SERVICES_FOLDER
+    from swetrials.store.project import find_project
+
     return find_project().tools / SERVICES_FOLDER
 
 
@@ -157,6 +243,9 @@ def _agreed(found: WindowVerdict, *, yes: bool) -> bool:
 
 
 def _with_ending(service: Service, error: ServiceError) -> str:
+    from swetrials.hosting import process
+    from swetrials.hosting.vllm import server as vllm
+
     if process.running(service):
         return f"{error}\nit goes on in the background: swetrials serve status, swetrials serve stop"
     process.stop(_folder(), vllm.SERVICE)
@@ -164,6 +253,8 @@ def _with_ending(service: Service, error: ServiceError) -> str:
 
 
 def _described(service: Service | None, window: int | None, *, ready: bool) -> dict[str, object]:
+    from swetrials.records.models import window_verdict
+
     if service is None:
         return {"running": False, "ready": False}
     known = service.model_dump(mode="json", exclude={"mark", "name", "started_seconds", "notes"})
@@ -184,6 +275,8 @@ class _Progress:
         self._next_seconds = _SECONDS_BETWEEN_LINES
 
     def __call__(self, waiting: Waiting) -> None:
+        from swetrials.results.report.wording import seconds
+
         if waiting.elapsed_seconds >= self._next_seconds:
             self._next_seconds += _SECONDS_BETWEEN_LINES
             _say(f"  {seconds(waiting.elapsed_seconds)}: {self._redactor.text(waiting.last_line)[:140]}")

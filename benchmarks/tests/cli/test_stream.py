@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from swetrials.agents import AGENTS
-from swetrials.cli.streams import show
+from swetrials.cli.stream import show
 from swetrials.errors import UsageError
 
 RECORDED = Path(__file__).parents[1] / "conformance"

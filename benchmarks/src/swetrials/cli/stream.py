@@ -1,25 +1,38 @@
-"""``stream``: a recorded or growing agent stream as a readable trace, or as figures."""
+"""``stream``: an agent's stream, as it is or while it grows."""
+
+from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-import orjson
+import typer
 
-from swetrials.agents import AGENTS
-from swetrials.agents.base import Agent, StreamReader
-from swetrials.agents.events import Event, Tally
-from swetrials.agents.recognising import Recogniser
+from swetrials.cli.lean import leave, single_command
+from swetrials.cli.options import AsJson
 from swetrials.errors import UsageError
-from swetrials.records.metrics import Finding
-from swetrials.results.report import wording as figures
-from swetrials.results.report.trace import trace_line
-from swetrials.store.reading import open_file
-from swetrials.trials.plausibility import output_doubts
+
+if TYPE_CHECKING:
+    from swetrials.agents.base import Agent, StreamReader
+    from swetrials.agents.events import Event, Tally
+    from swetrials.records.metrics import Finding
+
+app = single_command()
 
 _CHUNK_BYTES = 1 << 20
 _PAUSE_SECONDS = 0.2
+
+
+@app.command(epilog="Example: swetrials stream attempts/1/stream.jsonl --follow")
+def stream(
+    file: Annotated[Path, typer.Argument(help="A recorded or growing agent stream.")],
+    agent: Annotated[str | None, typer.Option(help="The agent that printed it; default: told from the file.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until the agent's end, or Ctrl-C.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read an agent's stream: what it did, and what it comes to."""
+    leave(show(file, agent, follow=follow, as_json=as_json))
 
 
 def show(file: Path, agent: str | None, *, follow: bool, as_json: bool) -> int:
@@ -34,6 +47,11 @@ def show(file: Path, agent: str | None, *, follow: bool, as_json: bool) -> int:
     Raises:
         UsageError: the file cannot be read, the agent is unknown, or nothing in the file is of it.
     """
+    import orjson
+
+    from swetrials.agents import AGENTS
+    from swetrials.store.reading import open_file
+
     watcher = _Watcher(file, AGENTS.named(agent) if agent is not None else None, quiet=as_json)
     try:
         with open_file(file) as stream:
@@ -72,6 +90,10 @@ class _Watcher:
     """Finds out whose stream it is, keeps the tally, and prints the trace unless it is to be quiet."""
 
     def __init__(self, file: Path, agent: Agent | None, *, quiet: bool) -> None:
+        from swetrials.agents import AGENTS
+        from swetrials.agents.events import Tally
+        from swetrials.agents.recognising import Recogniser
+
         self.tally = Tally()
         self._file = file
         self._agent = agent
@@ -110,6 +132,8 @@ class _Watcher:
             self._preface.clear()
 
     def _show(self, events: Iterable[Event]) -> None:
+        from swetrials.results.report.trace import trace_line
+
         taken = list(events)
         self._events += len(taken)
         self.tally.add(taken)
@@ -118,16 +142,22 @@ class _Watcher:
                 print(line, flush=True)
 
     def _unknown(self) -> UsageError:
+        from swetrials.agents import AGENTS
+
         return UsageError(
             f"{self._file}: nothing in it is an event of {', '.join(AGENTS)}; is it the recorded stream of an agent?"
         )
 
 
 def _doubts(tally: Tally) -> list[Finding]:
+    from swetrials.trials.plausibility import output_doubts
+
     return output_doubts("the agent reports", tally.usage, tally.turns)
 
 
 def _close(tally: Tally) -> None:
+    from swetrials.results.report import wording as figures
+
     outcome = tally.outcome
     blame = f", blame {outcome.blame}" if outcome.blame else ""
     spent = f"{figures.counted(tally.turns, 'turn')}, {figures.total_tokens(tally.usage)} tokens"

@@ -1,13 +1,44 @@
 """``report``: the page and its charts."""
 
-from pathlib import Path
+from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swetrials.cli.lean import single_command
+from swetrials.cli.options import JudgeChosen
 from swetrials.cli.outputs import LeftOut, check_folder, check_output
-from swetrials.cli.recovering import recover_below
-from swetrials.results.report.page import report, write_report
-from swetrials.results.report.wording import counted
-from swetrials.runs.example import FOLDER, example_tree
-from swetrials.store.project import find_project
+
+app = single_command()
+
+
+@app.command(epilog="Example: swetrials report swe-benchmark-data --out report.html --charts charts")
+def report(
+    tree: Annotated[Path | None, typer.Argument(help="A results tree, or any folder in one.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The page to write; default: report.html, the example's in example-report/.", metavar="FILE"),
+    ] = None,
+    charts: Annotated[
+        Path | None, typer.Option(help="Also write each chart as PNG and SVG here.", metavar="DIR")
+    ] = None,
+    tie_band: Annotated[
+        float | None,
+        typer.Option(min=0, max=100, help="Points within which two scores are equal; default: from the noise."),
+    ] = None,
+    judge: JudgeChosen = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="Report the published figures that come with the project.")
+    ] = False,
+) -> None:
+    """Write one page that answers which model to use for what, with charts; it needs no network."""
+    if (tree is None) != example:
+        raise typer.BadParameter("name a results tree, or give --example; one of the two")
+    if tree is None:
+        raise typer.Exit(write_example(out, charts, tie_band))
+    raise typer.Exit(write(tree, out or Path("report.html"), charts, tie_band, judge))
 
 
 def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None, judge: str | None = None) -> int:
@@ -19,6 +50,10 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None, j
         MixtureError: trials of one scope cannot be set beside each other.
         ReportError: a file cannot be written.
     """
+    from swetrials.cli.recovering import recover_below
+    from swetrials.results.report.page import report, write_report
+    from swetrials.results.report.wording import counted
+
     check_output("--out", page)
     check_folder("--charts", charts)
     recover_below(tree)
@@ -44,6 +79,9 @@ def write_example(page: Path | None, charts: Path | None, tie_band: float | None
         ImportingError: something else lies where the tree belongs.
         ReportError: a file cannot be written.
     """
+    from swetrials.runs.example import FOLDER, example_tree
+    from swetrials.store.project import find_project
+
     page = page or FOLDER / "report.html"
     check_output("--out", page)
     tree = example_tree(find_project())
