@@ -23,7 +23,9 @@ def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
 
 
-@pytest.mark.parametrize("page", ["README.md", "AGENTS.md", "CONTRIBUTING.md", ".ci/run", ".github/pull_request_template.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "AGENTS.md", "CONTRIBUTING.md", ".ci/run", ".github/pull_request_template.md"]
+)
 def test_make_has_every_target_that_is_named(page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     named = set(re.findall(r"(?:^|`|&& )make ([a-z-]+)", text, re.MULTILINE))
