@@ -51,9 +51,10 @@ if __name__ != "__main__":
             return ()
 
         def finish(self):
-            if not self.data.strip():
+            try:
+                said = json.loads(self.data)["scribe"]
+            except ValueError:  # it was stopped before it had said all
                 return
-            said = json.loads(self.data)["scribe"]
             told = said["usage"]
             usage = Usage(
                 fresh_input=told["input_tokens"],

@@ -1,5 +1,6 @@
 """Members of families that are not ours: how they are found, what is said where they cannot be, who may name them."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,8 +66,9 @@ def test_a_judge_is_what_makes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PluginError, match="no_judges:value cannot be called"):
         JUDGES.named("no_judges:value")
-    with pytest.raises(PluginError, match="no_judges:Half lacks asks, kind, label, prove, score, scored_sha256"):
+    with pytest.raises(PluginError, match="no_judges:Half lacks asks, prove, score, scored_sha256"):
         JUDGES.named("no_judges:Half")
+    assert JUDGES.own == ("codex", "tests")
 
 
 def test_what_stands_in_a_record_loads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +77,37 @@ def test_what_stands_in_a_record_loads_nothing(tmp_path: Path, monkeypatch: pyte
     for family in (AGENTS, PROVIDERS, JUDGES, EXECUTORS):
         assert "loaded_by_a_record:Me" not in family
         assert family.get("loaded_by_a_record:Me") is None
+
+
+def test_a_module_that_ends_the_program_or_moves_the_search_path_is_told_and_leaves_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module(tmp_path, "ends_the_program", "import sys\nsys.path.append('of-its-own')\nraise SystemExit(7)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(PluginError, match="ends_the_program:Me cannot be loaded: SystemExit: 7"):
+        AGENTS.named("ends_the_program:Me")
+    assert str(tmp_path) not in sys.path and "of-its-own" in sys.path
+
+
+def test_a_member_with_the_results_folder_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (EXAMPLES / "own_agent.py").read_text().replace('folder = "scribe"', 'folder = "claude-code"')
+    module(tmp_path, "mixes_results", text.replace("name = folder", 'name = "mixer"; folder'))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PluginError, match="has the folder of another, 'claude-code'"):
+        AGENTS.named("mixes_results:Scribe")
+
+
+def test_what_the_user_has_named_is_among_the_members_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    agent = AGENTS.named("own_agent:Scribe")
+    assert agent in AGENTS.values()  # so that what is left of a killed attempt finds its reader
+
+
+def test_a_stream_that_was_cut_gives_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    reader = AGENTS.named("own_agent:Scribe").reader()
+    assert [*reader.feed(b'{"scribe": {"id": "m'), *reader.finish()] == []
 
 
 def test_the_configuration_takes_names_of_all_four_places() -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
-    from swetrials.agents.events import End, Event, RequestUsage, Session, Text, ToolCall, ToolResult
+    from swetrials.agents.events import End, Event, RequestUsage, Session, Tally, Text, ToolCall, ToolResult
     from swetrials.agents.install import Package, Program
     from swetrials.errors import KnownError, UsageError
-    from swetrials.hosting.base import Check, Hosting, NoTelemetry, Provider, Telemetry
+    from swetrials.hosting.base import Check, Hosting, NoTelemetry, Provider, ProviderError, Telemetry
     from swetrials.judging.base import Judge, JudgeContext, JudgeSettings, Submission
     from swetrials.records.claim import Claim
     from swetrials.records.config import RunnerConfig
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
     from swetrials.results.results_tree import read_rows as read_results
     from swetrials.results.trial_row import TrialRow
     from swetrials.runs.python_api import judge, run
-    from swetrials.trials.executors.base import Executor, Machines
+    from swetrials.trials.attempt import Attempt
+    from swetrials.trials.executors.base import Executor, Machines, MachinesError
+    from swetrials.trials.run_context import Order, RunContext
     from swetrials.wire.route import AwsCredentials, Route
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "agents.base",
+    "Attempt": "trials.attempt",
     "AwsCredentials": "wire.route",
-    "JudgeContext": "judging.base",
     "Check": "hosting.base",
     "Claim": "records.claim",
     "End": "agents.events",
@@ -45,26 +47,32 @@ _HOMES = {
     "HostingRecord": "records.metrics",
     "Job": "agents.base",
     "Judge": "judging.base",
+    "JudgeContext": "judging.base",
     "JudgeSettings": "judging.base",
     "KnownError": "errors",
     "Launch": "agents.base",
     "Leaderboard": "records.leaderboard",
     "Machines": "trials.executors.base",
+    "MachinesError": "trials.executors.base",
     "Metrics": "records.metrics",
     "NoTelemetry": "hosting.base",
+    "Order": "trials.run_context",
     "Outcome": "records.outcome",
     "OutcomeKind": "records.outcome",
     "Package": "agents.install",
     "Program": "agents.install",
     "Provider": "hosting.base",
+    "ProviderError": "hosting.base",
     "RequestUsage": "agents.events",
     "Route": "wire.route",
     "RubricEvaluation": "records.evaluation",
+    "RunContext": "trials.run_context",
     "RunnerConfig": "records.config",
     "Session": "agents.events",
     "Skill": "agents.base",
     "StreamReader": "agents.base",
     "Submission": "judging.base",
+    "Tally": "agents.events",
     "Telemetry": "hosting.base",
     "TestsEvaluation": "records.evaluation",
     "Text": "agents.events",
@@ -84,6 +92,7 @@ _HOMES = {
 
 __all__ = [
     "Agent",
+    "Attempt",
     "AwsCredentials",
     "Check",
     "Claim",
@@ -101,21 +110,26 @@ __all__ = [
     "Launch",
     "Leaderboard",
     "Machines",
+    "MachinesError",
     "Metrics",
     "NoTelemetry",
+    "Order",
     "Outcome",
     "OutcomeKind",
     "Package",
     "Program",
     "Provider",
+    "ProviderError",
     "RequestUsage",
     "Route",
     "RubricEvaluation",
+    "RunContext",
     "RunnerConfig",
     "Session",
     "Skill",
     "StreamReader",
     "Submission",
+    "Tally",
     "Telemetry",
     "TestsEvaluation",
     "Text",

@@ -12,6 +12,7 @@ among what the user has named in the same process.
 """
 
 import functools
+import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -64,13 +65,15 @@ class Family(Mapping[str, T]):
     def __iter__(self) -> Iterator[str]:
         yield from self._own
         yield from (name for name in self._installed if self.get(name) is not None)
+        yield from (name for name in list(self._loaded) if name not in self._installed)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def names(self) -> list[str]:
-        """Return every name that can be looked up; nothing is loaded."""
-        return [*self._own, *self._installed]
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The names of this package's own members."""
+        return tuple(self._own)
 
     def named(self, name: str) -> T:
         """Return what the user has named: a member by its name, or code as ``module:Name``.
@@ -82,7 +85,7 @@ class Family(Mapping[str, T]):
             return member
         point = self._installed.get(name) or self._typed(name)
         if point is None:
-            known = ", ".join(self.names())
+            known = ", ".join([*self._own, *self._installed])
             raise PluginError(f"{self._kind}: {name!r} is not one of {known}; name one of your own as module:Name")
         self._loaded[name] = member = self._checked(self._resolved(point), point.value)
         return member
@@ -102,35 +105,54 @@ class Family(Mapping[str, T]):
         return EntryPoint(name, name, f"swetrials.{self._kind}s") if all(map(str.isidentifier, parts)) else None
 
     def _resolved(self, point: "EntryPoint") -> object:
-        # A module in the folder where the command is given is meant to be found, behind all that is installed.
-        sys.path.append(str(Path.cwd()))
+        # Where a module is named, the folder of the command is searched, behind all that is installed. An installed
+        # package has no business there: it may be a results tree of somebody else's.
+        here = [] if point.name in self._installed else [str(Path.cwd())]
+        sys.path.extend(here)
         try:
             return point.load()
-        except Exception as error:  # whatever somebody else's module raises while it is loaded
+        except (Exception, SystemExit) as error:  # whatever somebody else's module raises while it is loaded
             reason = " ".join(str(error).split()) or "without a word"
             raise PluginError(
                 f"{self._kind}: {point.value} cannot be loaded: {type(error).__name__}: {reason}"
             ) from None
         finally:
-            sys.path.pop()
+            for folder in here:
+                sys.path.remove(folder)
 
     def _checked(self, found: object, value: str) -> T:
         if isinstance(found, type) and not self._made_by_call:
             try:
                 found = found()
-            except Exception as error:  # somebody else's code again
-                raise PluginError(f"{self._kind}: {value}() fails: {type(error).__name__}: {error}") from None
+            except (Exception, SystemExit) as error:  # somebody else's code again
+                reason = " ".join(str(error).split())
+                raise PluginError(f"{self._kind}: {value}() fails: {type(error).__name__}: {reason}") from None
         if self._made_by_call and not callable(found):
             raise PluginError(f"{self._kind}: {value} cannot be called; see docs/plugins.md")
+        # Of what is yet to be made its methods are known; its attributes may be set when it is.
+        wanted = _methods(self._protocol) if self._made_by_call else _attributes(self._protocol)
         described = not self._made_by_call or isinstance(found, type)
-        if described and (missing := sorted(_attributes(self._protocol) - set(dir(found)))):
+        if described and (missing := sorted(wanted - set(dir(found)))):
             raise PluginError(f"{self._kind}: {value} lacks {', '.join(missing)}; see docs/plugins.md")
-        name = getattr(found, "name", value)
-        if not self._made_by_call and name in self._own:
-            raise PluginError(f"{self._kind}: {value} has the name of another, {name!r}: give it one of its own")
+        if not self._made_by_call:
+            self._refuse_taken_names(found, value)
         return cast(T, found)
+
+    def _refuse_taken_names(self, found: object, value: str) -> None:
+        """Raise where a member has the name, or the results' folder, of one of ours: nobody could tell them apart."""
+        for attribute in ("name", "folder"):
+            taken = {getattr(member, attribute, None) for member in self._own.values()} - {None}
+            if (name := getattr(found, attribute, None)) in taken:
+                raise PluginError(
+                    f"{self._kind}: {value} has the {attribute} of another, {name!r}: give it one of its own"
+                )
 
 
 def _attributes(protocol: type) -> set[str]:
-    named = {name for base in protocol.__mro__[:-1] for name in (*vars(base), *vars(base).get("__annotations__", ()))}
+    annotated = {name for base in protocol.__mro__[:-1] for name in getattr(base, "__annotations__", ())}
+    named = annotated | {name for base in protocol.__mro__[:-1] for name in vars(base)}
     return {name for name in named if not name.startswith("_")}
+
+
+def _methods(protocol: type) -> set[str]:
+    return {name for name in _attributes(protocol) if inspect.isfunction(getattr(protocol, name, None))}

@@ -42,7 +42,7 @@ class BatchOptions:
     """What a person decides for a batch beside the configuration that all its runs share."""
 
     judge_mode: JudgeMode = "inline"
-    judges: tuple[str, ...] = tuple(JUDGES)
+    judges: tuple[str, ...] = JUDGES.own
     judge_parallel: int = 1
     commit: bool = False
     yes: bool = False
@@ -134,7 +134,7 @@ def lay_out_batch(config: RunnerConfig, models: Sequence[str], options: BatchOpt
     if options.commit and options.judge_mode == "skip":
         raise UsageError("--commit needs scores, --judge-mode skip leaves none: leave one of them out")
     if options.judge_mode != "skip" and not options.judges:
-        raise UsageError(f"--judge: name at least one of {', '.join(JUDGES)}, or --judge-mode skip")
+        raise UsageError(f"--judge: name at least one of {', '.join(JUDGES.own)}, or --judge-mode skip")
     prepared_runs: list[PreparedRun] = []
     owners: dict[Path, str] = {}
     for model in models:

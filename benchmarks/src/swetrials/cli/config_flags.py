@@ -34,7 +34,7 @@ def config_flags() -> bytes:
 def _flag(key: str, field: FieldInfo) -> dict[str, object]:
     types_ = list(_types(field.annotation))
     kind = next((_KINDS[type_] for type_ in types_ if type_ in _KINDS), "text")
-    choices = _FAMILIES[key].names() if key in _FAMILIES else []
+    choices: list[str] = [*_FAMILIES[key].own] if key in _FAMILIES else []
     choices += [word for type_ in types_ if get_origin(type_) is Literal for word in get_args(type_)]
     return {
         "kind": kind,

@@ -81,7 +81,7 @@ class JudgingRequest:
     folder: Path
     recursive: bool = False
     overwrite: bool = True
-    judges: tuple[str, ...] = tuple(JUDGES)
+    judges: tuple[str, ...] = JUDGES.own
     dataset: Path | None = None
     repo: str | None = None
     clone_root: Path | None = None
@@ -106,7 +106,7 @@ async def judge_folders(
         DocumentError: the given dataset has faults.
     """
     if not request.judges:
-        raise UsageError(f"--judge: name at least one of {', '.join(JUDGES)}")
+        raise UsageError(f"--judge: name at least one of {', '.join(JUDGES.own)}")
     folders = list(trial_folders(request.folder))
     if not folders:
         raise UsageError(f"{none_in(request.folder)}; run one with: swetrials run{told_apart(request.folder)}")
