@@ -46,7 +46,7 @@ class LeanGroup(TyperGroup):
                 formatter.write_dl(rows)
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """What is known of a command before its file is loaded.
 
     Attributes:
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 class _Loading(MutableMapping[str, Any]):
     """Commands by name, each loaded when it is asked for."""
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, entries: Mapping[str, CommandEntry]) -> None:
         self._entries = entries
         self._loaded: dict[str, Any] = {}
 
@@ -95,7 +95,7 @@ class TableGroup(LeanGroup):
         sections: the commands by what one wants, in the order of the help.
     """
 
-    sections: Mapping[str, Mapping[str, Entry]] = {}
+    sections: Mapping[str, Mapping[str, CommandEntry]] = {}
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401  whatever Typer gives
         """Make the group, as Typer does."""
