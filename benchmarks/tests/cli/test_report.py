@@ -99,6 +99,7 @@ def test_trials_none_of_which_can_be_read_are_named(tmp_path: Path, capsys: pyte
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_the_example_is_made_once_and_reported_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
