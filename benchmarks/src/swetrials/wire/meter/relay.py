@@ -199,7 +199,8 @@ class Relay:
         """Answer in the endpoint's place; return whether the connection can be used again."""
         await self._agent.read_body(call.exchange.see_request)
         call.exchange.request_ended()
-        self._say(status, error_body(call.dialect, status, call.exchange.error), closes=call.is_last)
+        body = error_body(call.dialect, status, call.exchange.error)
+        self._say(status, body, closes=call.is_last, unseen=call.head.method == b"HEAD")
         return not call.is_last
 
     def _reject(self, cut: Cut) -> None:
@@ -207,10 +208,11 @@ class Relay:
         if not self._answered:
             self._say(cut.status, error_body(None, cut.status, str(cut)), closes=True)
 
-    def _say(self, status: int, body: bytes, *, closes: bool) -> None:
+    def _say(self, status: int, body: bytes, *, closes: bool, unseen: bool = False) -> None:
+        """Send an answer of the meter's own; ``unseen``: its length alone, as to a HEAD (RFC 9110, 9.3.2)."""
         headers = [(b"Content-Type", b"application/json"), (b"Content-Length", str(len(body)).encode())]
         headers += [(b"Connection", b"close")] if closes else []
-        self._agent.send(ResponseHead(status, b"", headers), body)
+        self._agent.send(ResponseHead(status, b"", headers), b"" if unseen else body)
 
 
 def _sent(call: _Call, server: Peer, sending: asyncio.Future[None]) -> None:
