@@ -12,7 +12,7 @@ from agents.jobs import job
 from swetrials.agents import AGENTS
 from swetrials.agents.base import Launch
 from swetrials.agents.codex.stream import CodexReader
-from swetrials.agents.events import Event
+from swetrials.agents.events import Event, Notice, Text
 from swetrials.agents.session import AgentSession
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.redaction import Redactor
@@ -103,3 +103,24 @@ def test_one_that_is_not_installed_can_be_looked_at(space: Space, tmp_path: Path
     assert not [path for path in space.root.rglob("*") if path.is_file()]
     with pytest.raises(LaunchError):
         anyio.run(partial(looked_at.run, ProcessLimits(30), stderr=tmp_path / "stderr"))
+
+
+class TripsOver:
+    """A reader of somebody else's, which cannot take what it did not expect."""
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        yield Text("before")
+        raise KeyError("scribe")
+
+    def finish(self) -> Iterator[Event]:
+        raise AssertionError("it is not asked again")
+
+
+def test_a_reader_that_raises_ends_its_reading_and_not_the_session(space: Space, tmp_path: Path) -> None:
+    asked, heard = session(space, "echo one; sleep 0.3; echo two"), list[Event]()
+    asked.reader = TripsOver()
+    ended = anyio.run(partial(asked.run, ProcessLimits(30), stderr=tmp_path / "stderr", hear=heard.extend))
+    assert (ended.cause, ended.exit_code, ended.survivors) == ("exited", 0, 0)
+    notice = Notice("the stream is read no further: its reader fails: KeyError: 'scribe'")
+    assert heard == [Text("before"), notice]
+    assert asked.tally.outcome.kind is OutcomeKind.UNFINISHED

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
-from swetrials.agents.events import Event, Tally
+from swetrials.agents.events import Event, Notice, Tally
 from swetrials.agents.install import Installed
 from swetrials.records.config import RunnerConfig
 from swetrials.store.stream_log import StreamLog
@@ -107,9 +107,9 @@ class AgentSession:
             OSError: the disk is full or not writable.
         """
         self._write_files()
+        reader = _Guarded(self.reader)
 
-        def take(events: Iterable[Event]) -> None:
-            heard = tuple(events)
+        def take(heard: Sequence[Event]) -> None:
             self.tally.add(heard)
             hear(heard)
 
@@ -118,13 +118,13 @@ class AgentSession:
                 if log is not None:
                     log.write(data)
             finally:  # what the disk cannot take was spent all the same
-                take(self.reader.feed(data))
+                take(reader.events(lambda one: one.feed(data)))
             return self.tally.end is not None
 
         mark = self.space.root.name
         stdin = self.launch.stdin
         ended = await run_group(self.command, limits, mark=mark, on_output=on_output, stderr=stderr, stdin=stdin)
-        take(self.reader.finish())
+        take(reader.events(lambda one: one.finish()))
         return ended
 
     async def run_captured(self, limits: ProcessLimits) -> tuple[Ended, bytes]:
@@ -141,3 +141,25 @@ class AgentSession:
         for path, text in self.launch.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+
+
+class _Guarded:
+    """A reader that may raise, since it may be somebody else's: the rest of its stream is not read, and that is all.
+
+    What it cost is known to the meter, and the attempt is recorded as one whose stream has no ending.
+    """
+
+    def __init__(self, reader: StreamReader) -> None:
+        self._reader: StreamReader | None = reader
+
+    def events(self, read: Callable[[StreamReader], Iterable[Event]]) -> tuple[Event, ...]:
+        if self._reader is None:
+            return ()
+        heard: list[Event] = []
+        try:
+            heard.extend(read(self._reader))
+        except Exception as error:
+            self._reader = None
+            reason = " ".join(str(error).split())
+            heard.append(Notice(f"the stream is read no further: its reader fails: {type(error).__name__}: {reason}"))
+        return tuple(heard)
