@@ -1,13 +1,15 @@
 # Everything installs into benchmarks/.venv and benchmarks/.tools; nothing is written elsewhere.
 
 BIN := .venv/bin
-PYTEST_WORKERS ?= 4
+# Three for two cores, since a good part of the time is spent waiting for limits; each one more collects all tests once more.
+PYTEST_WORKERS ?= 3
 # A file's tests go to one worker, which sets up what they share once; in the order of the rooms, so that no long file comes last.
-PYTEST := $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
+# What pytest makes of the tests is kept, also where PYTHONDONTWRITEBYTECODE is set, as in many images: that takes it 15 seconds.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 EXAMPLE := swe-benchmark-data/example
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo example test test-quick perf lint types check docs clean
+.PHONY: help setup demo example test test-rest test-all perf lint types check docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target text; do \
@@ -24,25 +26,27 @@ example: setup ## run the worked example again, whose results are committed (rea
 		$(BIN)/swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/$$dataset.yaml --yes \
 			--output-dir $(EXAMPLE) --clone-dir /tmp/swetrials-example || exit; done
 
-test: setup ## run the whole test suite
-	@cd benchmarks && $(PYTEST)
+test: setup ## run every quick test, and each kind of thing once for real (under 4 minutes)
+	@cd benchmarks && $(PYTEST) -m "not slow or once"
 
-test-quick: setup ## run the tests that start no agent and download nothing
-	@cd benchmarks && $(PYTEST) -m "not slow"
+test-rest: setup ## run what `make test` leaves out: all agents, all faults, all kills, downloads
+	@cd benchmarks && $(PYTEST) -m "slow and not once"
+
+test-all: test test-rest ## run the whole test suite
 
 perf: setup ## measure what the parts cost that every trial pays for (minutes; wants a quiet machine)
 	@cd benchmarks && $(BIN)/python perf
 
 lint: setup ## check style and layout
-	@cd benchmarks && $(BIN)/ruff check src tests scripts perf && $(BIN)/ruff format --check src tests scripts perf
+	@cd benchmarks && $(BIN)/ruff check src tests examples scripts perf && $(BIN)/ruff format --check src tests examples scripts perf
 
 types: setup ## check types
 	@cd benchmarks && $(BIN)/mypy
 
-check: lint types test ## everything that has to pass before a change is proposed
+check: lint types test-all ## everything that has to pass before a change is proposed
 
-docs: setup ## write what is generated: docs/schemas, docs/models.md
-	@cd benchmarks && $(BIN)/swetrials schemas --out ../docs/schemas && $(BIN)/swetrials serve catalogue --out ../docs/models.md
+docs: setup ## write what is generated: docs/schemas, docs/models.md, the flags of the configuration
+	@cd benchmarks && $(BIN)/swetrials schemas --out ../docs/schemas && $(BIN)/swetrials serve catalogue --out ../docs/models.md && $(BIN)/python -m swetrials.cli.config_flags
 
 clean: ## remove what setup and the checks made; results stay
 	@cd benchmarks && rm -rf .venv .tools .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -6,9 +6,9 @@ import sys
 import meter
 import readers
 import report
-import results
 from figures import show
 
+import results
 import trials
 
 SUITES = {

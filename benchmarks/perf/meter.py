@@ -23,10 +23,10 @@ from pydantic import SecretStr
 
 from swetrials.agents.install import find
 from swetrials.agents.packages import PACKAGES
+from swetrials.rehearsal import Scenario, rehearse
 from swetrials.store.project import find_project
 from swetrials.store.redaction import Redactor
 from swetrials.wire.meter import metered
-from swetrials.wire.rehearsal import Scenario, rehearse
 from swetrials.wire.route import Route
 from swetrials.wire.sse import frame
 

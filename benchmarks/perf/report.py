@@ -10,8 +10,8 @@ from pathlib import Path
 
 from figures import Figure
 
-from swetrials.analysis.published_runs import Defaults, read_published_runs
-from swetrials.pipeline.importing import write_tree
+from swetrials.results.published.importing import write_tree
+from swetrials.results.published.runs import Defaults, read_published_runs
 from swetrials.store.project import find_project
 
 PUBLISHED_RUNS = find_project().root.parent / "docs" / "metrics" / "published-runs.csv"
@@ -40,7 +40,7 @@ def measure() -> list[Figure]:
 
 
 def _report(tree: Path) -> Run:
-    from swetrials.reports.page import report
+    from swetrials.results.report.page import report
 
     began, processor_began = time.perf_counter(), time.process_time()
     made = report(tree, tree.parent)

@@ -14,7 +14,6 @@ from statistics import fmean
 import orjson
 from figures import Figure
 
-from swetrials.analysis.results_tree import read_rows
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import UNITS, Evaluation, RubricEvaluation, UnitScore
 from swetrials.records.metrics import (
@@ -27,6 +26,7 @@ from swetrials.records.metrics import (
 )
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
+from swetrials.results.results_tree import read_rows
 from swetrials.store.files import to_json
 
 MODELS, TASKS, REPEATS = 20, 50, 10

@@ -24,8 +24,8 @@ from figures import Figure, percentage
 from processes import running
 
 from swetrials.agents.packages import PACKAGES
+from swetrials.rehearsal import Scenario, rehearse
 from swetrials.store.project import HOME_VARIABLE, find_project
-from swetrials.wire.rehearsal import Scenario, rehearse
 from swetrials.workspace.repositories import Repositories
 
 AGENT = Path(__file__).with_name("stand_in_agent.sh")

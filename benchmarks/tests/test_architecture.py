@@ -3,7 +3,9 @@
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -17,22 +19,30 @@ REPOSITORY = ROOT.parent
 FLOORS = {
     "records": 1,
     "store": 2,
-    "wire": 3,
-    "workspace": 3,
     "pricing": 3,
-    "agents": 4,
-    "providers": 4,
-    "serving": 4,
-    "judges": 5,
-    "trials": 5,
-    "analysis": 5,
-    "reports": 6,
-    "pipeline": 6,
-    "cli": 7,
+    "workspace": 3,
+    "wire": 3,
+    "rehearsal": 4,
+    "tasks": 4,
+    "agents": 5,
+    "hosting": 6,
+    "trials": 7,
+    "judging": 8,
+    "results": 9,
+    "router": 10,
+    "runs": 11,
+    "batch": 12,
+    "cli": 13,
 }
 
 MODULE_LINES = 400
 FUNCTION_LINES = 60
+
+ROOMS_OF_A_NAME = 2
+"""Rooms that may have a file of one name: as a rule the record's, and that of the room which makes it."""
+
+IN_EVERY_ROOM = {"__init__", "base"}
+"""Files whose name says the same everywhere: ``base`` holds the protocol of a family."""
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -41,13 +51,13 @@ def module_id(path: Path) -> str:
     return str(path.relative_to(SOURCE))
 
 
-def room_of(path: Path) -> str | None:
-    """Return the room a module is in; the package's own ``__init__`` is in none."""
+def wing_of(path: Path) -> str | None:
+    """Return the wing a module is in; ``errors`` and ``plugins``, which all may import, and the face are in none."""
     parts = path.relative_to(SOURCE).parts
     return parts[0] if len(parts) > 1 else None
 
 
-def imported_rooms(path: Path) -> Iterator[tuple[int, str]]:
+def imported_wings(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line and room of every import from this package, those inside functions included."""
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
@@ -63,18 +73,20 @@ def imported_rooms(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, parts[1]
 
 
-def test_every_room_has_a_floor() -> None:
+def test_every_wing_has_a_floor() -> None:
     rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()}
-    assert rooms, "no rooms found"
-    assert rooms <= FLOORS.keys()
+    assert rooms, "no wings found"
+    assert rooms == FLOORS.keys(), "a new wing gets its floor here and in AGENTS.md; one that went, goes"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=module_id)
-def test_a_room_imports_itself_and_lower_floors_only(path: Path) -> None:
-    room = room_of(path)
+def test_a_wing_imports_itself_and_lower_floors_only(path: Path) -> None:
+    room = wing_of(path)
+    if module_id(path) == "__init__.py":
+        return  # it imports nothing before it is asked, which test_public_interface.py holds
     wrong = [
         f"{module_id(path)}:{line}: {room} (floor {FLOORS.get(room or '', 0)}) imports {other} (floor {FLOORS[other]})"
-        for line, other in imported_rooms(path)
+        for line, other in imported_wings(path)
         if other != room and FLOORS[other] >= FLOORS.get(room or "", 0)
     ]
     assert wrong == []
@@ -92,6 +104,90 @@ def test_modules_and_functions_stay_short(path: Path) -> None:
     ]
     assert long == []
     assert len(source.splitlines()) <= MODULE_LINES
+
+
+def public_classes(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name of each public class of a module, and where it is."""
+    for node in ast.parse(path.read_bytes()).body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, f"{module_id(path)}:{node.lineno}"
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        for name, place in public_classes(path):
+            places[name].append(place)
+    twice = [f"{name}: {', '.join(where)}" for name, where in sorted(places.items()) if len(where) > 1]
+    assert twice == [], "say in the name what each one is, make it private (_Name), or let one module have it alone"
+
+
+def rooms_by_name(modules: list[Path]) -> Mapping[str, set[str]]:
+    """Return the rooms that have a file, by the file's name.
+
+    A command's file has the command's name, whatever the rooms below call what it shows, so ``cli`` is left out.
+    """
+    rooms: dict[str, set[str]] = defaultdict(set)
+    for path in modules:
+        room = wing_of(path)
+        if room not in {None, "cli"} and path.stem not in IN_EVERY_ROOM:
+            rooms[path.stem].add(str(room))
+    return rooms
+
+
+def test_no_file_name_is_in_three_rooms() -> None:
+    common = [
+        f"{name}.py: {', '.join(sorted(rooms))}"
+        for name, rooms in sorted(rooms_by_name(MODULES).items())
+        if len(rooms) > ROOMS_OF_A_NAME
+    ]
+    assert common == [], "name the file after what it holds in its own room, so that its name alone finds it"
+
+
+def module_name(path: Path) -> str:
+    """Return a module's name as an import has it."""
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
+    """Yield the modules of this package that one imports: inside functions and for types alone count, too."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in known else str(node.module)
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Return modules of which each imports the next and the last the first; none where there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as found:
+        return list(reversed(found.args[1]))
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    # The public interface names everything and loads nothing before it is asked for: it is part of no circle.
+    known = {module_name(path): path for path in MODULES if path.parent != SOURCE or path.stem != "__init__"}
+    graph = {
+        name: {other for other in imported_modules(path, known) if other in known} - {name}
+        for name, path in known.items()
+    }
+    assert sum(map(len, graph.values())) > len(graph), "the imports are not found"
+    assert circle(graph) == [], "move what both need into a module of its own, below both"
+
+
+def test_a_circle_is_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) in (
+        ["a", "b", "c", "a"],
+        ["b", "c", "a", "b"],
+        ["c", "a", "b", "c"],
+    )
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
 def test_the_package_is_no_namespace_by_accident() -> None:

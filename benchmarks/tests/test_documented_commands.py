@@ -14,7 +14,8 @@ from swetrials.store.project import find_project
 
 ROOT = find_project().root
 REPOSITORY = ROOT.parent
-PAGES = sorted({REPOSITORY / "README.md", REPOSITORY / "AGENTS.md", *REPOSITORY.glob("docs/**/*.md")}) + sorted(
+NAMES = ("README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = sorted({*(REPOSITORY / name for name in NAMES), *REPOSITORY.glob("docs/**/*.md")}) + sorted(
     {ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("perf/*.md")}
 )
 DOORS = {

@@ -5,8 +5,8 @@ import re
 
 from rich.console import Console
 
-from swetrials.analysis.summary import read_trials, summarize
 from swetrials.cli.rendering import show_summary
+from swetrials.results.summary import read_trials, summarize
 from swetrials.store.project import find_project
 
 ROOT = find_project().root

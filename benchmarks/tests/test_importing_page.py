@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis import foreign
+from results import foreign
 from swetrials.cli.app import app
 from swetrials.cli.errors import guarded
 from test_documented_commands import REPOSITORY, SHOWN

@@ -103,6 +103,26 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     ] == []
 
 
+def named_files(page: Path) -> Iterator[tuple[int, str]]:
+    """Yield the files of code that a page names by folder and name, but for patterns such as ``<name>.py``."""
+    for number, line in prose(page):
+        for name in re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.py)`", line):
+            yield number, name
+
+
+def test_every_file_of_code_that_a_page_names_is_there() -> None:
+    benchmarks = find_project().root
+    places = (REPOSITORY, benchmarks, benchmarks / "src" / "swetrials")
+    history = REPOSITORY / "CHANGELOG.md"
+    named = [(page, *found) for page in PAGES if page != history for found in named_files(page)]
+    assert len(named) > 10
+    assert [
+        f"{page.relative_to(REPOSITORY)}:{line}: {name}"
+        for page, line, name in named
+        if not any((place / name).is_file() for place in (page.parent, *places))
+    ] == [], "it has moved, or is called otherwise now"
+
+
 def test_the_pages_are_found_and_have_links() -> None:
     assert REPOSITORY / "README.md" in PAGES
     assert len([link for page in PAGES for link in links(page)]) > 50

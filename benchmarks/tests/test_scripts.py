@@ -114,6 +114,7 @@ def test_a_uv_on_path_is_used(bare: Path) -> None:
     assert not (bare / "project" / ".tools").exists()
 
 
+@pytest.mark.slow
 def test_an_index_without_uv_is_told_in_one_line_and_leaves_nothing(bare: Path) -> None:
     add_python(bare)
     (bare / "index").mkdir()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from swetrials.analysis.summary import read_trials, summarize
 from swetrials.records.lock import RunLock
 from swetrials.records.summary import RunSummary
-from swetrials.reports.markdown import summary_markdown
+from swetrials.results.report.markdown import summary_markdown
+from swetrials.results.summary import read_trials, summarize
 from swetrials.store.documents import load_dataset
 from swetrials.store.files import read_record
 from swetrials.store.project import find_project

@@ -2,6 +2,8 @@
 
 import tracemalloc
 
+import pytest
+
 from swetrials.agents.responses import Responses
 from swetrials.records.usage import Usage
 
@@ -25,6 +27,7 @@ def test_what_nobody_tells_stays_unknown() -> None:
     assert (responses.usage, responses.subagent_usage) == (Usage(output=3), Usage())
 
 
+@pytest.mark.slow
 def test_a_long_run_takes_a_few_bytes_for_each_response() -> None:
     tracemalloc.start()
     try:

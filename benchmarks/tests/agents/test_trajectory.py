@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from swetrials.agents.claude_stream import ClaudeReader
+from swetrials.agents.claude.stream import ClaudeReader
 from swetrials.agents.events import (
     Compaction,
     End,
@@ -186,6 +186,7 @@ def test_an_answer_to_no_known_call_is_kept_without_its_id() -> None:
     assert (answers.results[0].source_call_id, answers.results[0].content) == (None, "yes")
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_and_what_is_missing_is_told() -> None:
     recorder = TrajectoryRecorder("Do it.", Redactor())
     answer = "x" * 50_000

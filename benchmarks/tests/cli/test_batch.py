@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from e2e.harness import Workplace
-from swetrials.serving import process
-from swetrials.serving.process import Service
+from swetrials.hosting import process
+from swetrials.hosting.process import Service
 from swetrials.store.project import find_project
 
 SCRIPT = find_project().root / "scripts" / "run-multi-model-benchmark.sh"

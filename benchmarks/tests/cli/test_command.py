@@ -12,6 +12,7 @@ import typer
 from typer.main import get_command
 
 from e2e.harness import Workplace
+from kinds import first_is_quick
 from swetrials.cli.app import app
 from swetrials.cli.options import CONFIG_KEYS, JUDGE_KEYS
 from swetrials.records.config import RunnerConfig
@@ -74,7 +75,7 @@ def test_a_known_error_is_a_line_and_no_traceback(place: Workplace) -> None:
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("old", "new", "line", "field"),
     [
         ("id: task-1", "id: ../x", 4, "tasks[0].id"),
@@ -104,7 +105,7 @@ def test_a_hostile_or_mistyped_dataset_is_named_by_file_line_and_field_and_nothi
     assert not (place.root / "pwned").exists()
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("words", "said"),
     [
         (["run", "--agent", "cluade"], "agent: 'cluade' is not one of claude"),
@@ -181,6 +182,7 @@ def test_a_dry_run_shows_everything_and_does_nothing(place: Workplace) -> None:
     assert not place.results.exists()
 
 
+@pytest.mark.slow
 def test_e2e_and_batch_show_in_a_dry_run_what_run_shows(place: Workplace) -> None:
     words = ["--dataset", "dataset/quickstart.yaml", "--provider", "endpoint", "--endpoint", "http://127.0.0.1:9"]
     shown = {
@@ -284,7 +286,7 @@ DOCUMENTED = re.findall(
     r"SWETRIALS_[A-Z_]*[A-Z]\b",
     "\n".join(
         page.read_text(encoding="utf-8")
-        for folder in (find_project().docs, find_project().root / "docs", find_project().docs.parent)
+        for folder in (find_project().metrics.parent, find_project().root / "docs", find_project().private)
         for page in folder.glob("*.md")
     ),
 )
@@ -314,7 +316,7 @@ def test_a_variable_that_is_documented_for_one_command_is_taken_by_each(place: W
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("words", "said"),
     [
         (["run", "--provider", "bedrock", "--dataset", "dataset/quickstart.yaml"], "has no default model"),

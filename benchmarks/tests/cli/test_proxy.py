@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from serving.test_litellm import STAND_IN
+from hosting.litellm.test_server import STAND_IN
 from swetrials.cli import proxy
-from swetrials.serving.litellm_install import VERSION
+from swetrials.hosting.litellm.install import VERSION
 from swetrials.store.project import HOME_VARIABLE
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.written import evaluation, rubric
+from kinds import first_is_quick
+from runs.written import evaluation, rubric
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import read_record, write_record
 from swetrials.store.results import TrialFolder
@@ -60,7 +61,7 @@ def allow_writing(tree: Path) -> None:
 @pytest.mark.skipif(
     os.geteuid() == 0 and shutil.which("setpriv") is None, reason="nobody can give up root's rights without setpriv"
 )
-@pytest.mark.parametrize("name", READERS)
+@first_is_quick("name", [*READERS])
 def test_a_killed_attempt_is_counted(name: str, tmp_path: Path) -> None:
     tree, words = tmp_path / "results", READERS[name](tmp_path / "results")
     record = tree / SCOPE / "slugify-unicode" / "metrics.json"

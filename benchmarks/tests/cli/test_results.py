@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.published import PUBLISHED_RUNS
-from analysis.trees import write_trial
-from pipeline.written import evaluation, metrics, rubric
-from swetrials.analysis.table_columns import views
+from results.published_figures import PUBLISHED_RUNS
+from results.trees import write_trial
+from runs.written import evaluation, metrics, rubric
 from swetrials.cli import results
+from swetrials.results.table_columns import views
 
 
 def swetrials(*words: str | Path) -> subprocess.CompletedProcess[str]:

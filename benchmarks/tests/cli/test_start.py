@@ -4,16 +4,31 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import swetrials
+from swetrials.cli.app import app
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:  # noqa: ANN401  Typer's own
+    """Yield the words of every command."""
+    for name, child in group.commands.items():
+        if hasattr(child, "commands"):
+            yield from commands(child, (*path, name))
+        else:
+            yield (*path, name)
+
 
 HEAVY = {"anyio", "asyncio", "duckdb", "httpx", "jinja2", "numpy", "pydantic", "pydantic_core", "rich", "yaml"}
 LOADED = (
     "import atexit, sys; atexit.register(lambda: print(chr(10), *{name.split(chr(46))[0] for name in sys.modules}))"
 )
+COMMANDS = list(commands(typer.main.get_command(app)))
 RUN = "from swetrials.cli.start import main; main({words!r})"
 
 
@@ -30,6 +45,21 @@ def test_what_only_speaks_of_itself_loads_nothing_heavy(words: str) -> None:
     assert not loaded & HEAVY
 
 
+def test_the_help_of_every_command_loads_nothing_heavy() -> None:
+    # One process for all: what one of them loaded would be seen after it.
+    shown = [" ".join(words) for words in COMMANDS if words[0] != "batch"]  # whose help ends with the catalogue
+    code = f"""
+import contextlib, io, sys
+from swetrials.cli.app import app
+for words in {shown!r}:
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+        app([*words.split(), "--help"], prog_name="swetrials")
+    print(words, *{{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}, sep=": ")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == shown, done.stderr
+
+
 @pytest.mark.parametrize("words", ["results {}", "cost {}", "report {}", "answer {}"])
 def test_what_reads_results_loads_nothing_that_makes_them(words: str, tmp_path: Path) -> None:
     there_is_none = words.format(tmp_path / "none").split()
@@ -38,7 +68,7 @@ def test_what_reads_results_loads_nothing_that_makes_them(words: str, tmp_path: 
     assert str(tmp_path / "none") in done.stderr
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "swetrials.store.results" in loaded
-    assert not loaded & {"httpx", "swetrials.agents", "swetrials.providers", "swetrials.pipeline.workbench"}
+    assert not loaded & {"httpx", "swetrials.agents", "swetrials.hosting", "swetrials.runs.prepared_run"}
 
 
 def test_interrupted_while_it_loads_it_ends_as_interrupted(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from swetrials.analysis.leaderboard import leaderboard
-from swetrials.analysis.results_tree import read_rows
 from swetrials.cli.app import main
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
+from swetrials.results.leaderboard import leaderboard
+from swetrials.results.results_tree import read_rows
 
 HERE = Path(__file__).parent
 CASES = sorted(path.name for path in HERE.iterdir() if (path / "results").is_dir())

@@ -10,8 +10,8 @@ import pytest
 
 from swetrials.records.dataset import Task
 from swetrials.records.metrics import DESIGN_DOCUMENTS
+from swetrials.rehearsal.scenario import Action, Scenario
 from swetrials.store.documents import load_dataset, load_document
-from swetrials.wire.rehearsal.scenario import Action, Scenario
 
 FOLDER = Path(__file__).parents[2] / "dataset"
 QUICKSTART = load_dataset(FOLDER / "quickstart.yaml")

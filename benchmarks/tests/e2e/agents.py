@@ -8,7 +8,7 @@ import pytest
 from e2e.harness import needs_agent
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
-from swetrials.wire.rehearsal import FaultKind
+from swetrials.rehearsal import FaultKind
 
 ENDINGS = {
     FaultKind.STATUS_429: OutcomeKind.RATE_LIMITED,

@@ -13,10 +13,10 @@ from anyio.from_thread import start_blocking_portal
 from e2e.harness import BENCHMARKS, Workplace
 from swetrials.records.metrics import DESIGN_DOCUMENTS
 from swetrials.records.outcome import OutcomeKind
-from swetrials.reports.run_summary import summarize_scope
+from swetrials.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
+from swetrials.rehearsal.scenario import Fault
+from swetrials.results.report.run_summary import summarize_scope
 from swetrials.store.results import TrialFolder, trial_folders
-from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
-from swetrials.wire.rehearsal.scenario import Fault
 from workspace.sources import commit_all, new_repository
 
 FAULTS = {

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
+from hosting.stand_in_vllm import install
 from ports import port_for_a_server
-from serving.stand_in_vllm import install
+from swetrials.hosting import process
+from swetrials.hosting.collector.service import NAME as COLLECTOR
+from swetrials.hosting.collector.time_series import last_session
+from swetrials.hosting.vllm.server import SERVICE as VLLM
 from swetrials.records.summary import RunSummary
-from swetrials.serving import process
-from swetrials.serving.collector import NAME as COLLECTOR
-from swetrials.serving.time_series import last_session
-from swetrials.serving.vllm import SERVICE as VLLM
 from swetrials.store.files import read_record
 from swetrials.store.project import find_project
 from swetrials.workspace.git import run_git, users_environment

@@ -11,15 +11,15 @@ from anyio.from_thread import start_blocking_portal
 
 from e2e.agents import OMP, PI, AgentUnderTest, each
 from e2e.harness import QUICKSTART, Workplace, check_witness, needs_agent
-from providers.fake_aws import GOOD_KEY, fake_aws
+from hosting.fake_aws import GOOD_KEY, fake_aws
+from rehearsal.signatures import bearing, signed_by, unsigned
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
+from swetrials.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
+from swetrials.rehearsal.access import Guard
 from swetrials.store.documents import load_document
 from swetrials.store.results import trial_folders
-from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
-from swetrials.wire.rehearsal.access import Guard
-from wire.rehearsal.signatures import bearing, signed_by, unsigned
 
 pytestmark = pytest.mark.slow
 

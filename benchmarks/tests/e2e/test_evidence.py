@@ -12,8 +12,8 @@ from e2e.harness import QUICKSTART, Workplace
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.records.usage import Usage, UsageReport
+from swetrials.rehearsal import FaultKind
 from swetrials.store.results import trial_folders
-from swetrials.wire.rehearsal import FaultKind
 
 pytestmark = pytest.mark.slow
 

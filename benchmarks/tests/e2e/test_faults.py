@@ -9,8 +9,8 @@ from e2e.agents import AGENTS_UNDER_TEST, CLAUDE, ENDINGS, HANGS, AgentUnderTest
 from e2e.harness import QUICKSTART, Workplace, alive_with_mark, check_lower_bound, needs_agent
 from swetrials.agents import AGENTS
 from swetrials.records.outcome import Blame, OutcomeKind
+from swetrials.rehearsal import FaultKind
 from swetrials.store.results import trial_folders
-from swetrials.wire.rehearsal import FaultKind
 
 pytestmark = pytest.mark.slow
 
@@ -18,8 +18,14 @@ pytestmark = pytest.mark.slow
 LONG_SECONDS = 120
 SLOW_SECONDS = 12
 
+ONCE = (CLAUDE, FaultKind.STATUS_401)
 FAULTS = [
-    pytest.param(agent, fault, marks=needs_agent(agent.name), id=f"{agent.name}-{fault}")
+    pytest.param(
+        agent,
+        fault,
+        marks=[needs_agent(agent.name), *([pytest.mark.once] if (agent, fault) == ONCE else [])],
+        id=f"{agent.name}-{fault}",
+    )
     for agent in AGENTS_UNDER_TEST
     for fault in agent.faults
 ]

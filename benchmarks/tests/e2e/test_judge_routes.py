@@ -10,12 +10,12 @@ from anyio.from_thread import start_blocking_portal
 from e2e.harness import QUICKSTART, Workplace, needs_agent
 from e2e.intercepting import Interception, intercepted
 from e2e.test_bedrock import BEARER, MODEL, REGION, SECRET, SESSION, SIGV4, TOKEN, Way, bedrock, check_secrets
-from providers.fake_aws import GOOD_KEY
+from hosting.fake_aws import GOOD_KEY
+from rehearsal.signatures import bearing, signed_by
+from swetrials.rehearsal import RehearsalServer, Scenario, rehearse
+from swetrials.rehearsal.access import Guard
 from swetrials.store.documents import load_document
 from swetrials.store.project import find_project
-from swetrials.wire.rehearsal import RehearsalServer, Scenario, rehearse
-from swetrials.wire.rehearsal.access import Guard
-from wire.rehearsal.signatures import bearing, signed_by
 
 pytestmark = [pytest.mark.slow, needs_agent("claude"), needs_agent("codex")]
 

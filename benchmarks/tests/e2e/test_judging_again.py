@@ -7,9 +7,9 @@ from anyio.from_thread import start_blocking_portal
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
 from swetrials.records.evaluation import Evaluation
+from swetrials.rehearsal import Scenario, rehearse
 from swetrials.store.documents import load_document
 from swetrials.store.files import read_record
-from swetrials.wire.rehearsal import Scenario, rehearse
 
 pytestmark = [pytest.mark.slow, needs_agent("claude"), needs_agent("codex")]
 

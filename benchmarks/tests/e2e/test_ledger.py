@@ -14,11 +14,11 @@ from swetrials.pricing.book import PriceBook
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.summary import RunSummary
 from swetrials.records.usage import Usage, UsageReport
+from swetrials.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
+from swetrials.rehearsal.scenario import Fault
 from swetrials.store.documents import load_document
 from swetrials.store.files import read_record
 from swetrials.store.results import trial_folders
-from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
-from swetrials.wire.rehearsal.scenario import Fault
 
 pytestmark = [pytest.mark.slow, needs_agent("claude")]
 

@@ -16,9 +16,9 @@ from e2e.test_ledger import KEY, MODEL, answered, check, dollars, wait_for
 from swetrials.records.metrics import DESIGN_DOCUMENTS, Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.summary import RunSummary
+from swetrials.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
 from swetrials.store.files import RecordError, read_record
 from swetrials.store.results import TrialFolder
-from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse
 from workspace.sources import commit_all, new_repository
 
 pytestmark = [pytest.mark.slow, needs_agent("claude")]

@@ -34,6 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     return place
 
 
+@pytest.mark.once
 def test_three_endings(place: Workplace) -> None:
     records = place.records()
     assert {name: record.outcome.kind for name, record in records.items()} == {
@@ -46,6 +47,7 @@ def test_three_endings(place: Workplace) -> None:
     assert passed == {"word-tally": True, "slugify-unicode": False, "temperature-table": True}
 
 
+@pytest.mark.once
 def test_tokens_agree_to_the_token_in_disjoint_buckets(place: Workplace) -> None:
     for record in place.records().values():
         told = record.usage
@@ -62,6 +64,7 @@ def test_tokens_agree_to_the_token_in_disjoint_buckets(place: Workplace) -> None
         assert record.findings == ()
 
 
+@pytest.mark.once
 def test_scores_name_their_judge_and_what_it_read(place: Workplace) -> None:
     for name, record in place.records().items():
         evaluation = read_record(place.trial(name).evaluation_file, Evaluation)
@@ -77,6 +80,7 @@ def test_scores_name_their_judge_and_what_it_read(place: Workplace) -> None:
     assert left_out.rubric.scores["review"].total == 0
 
 
+@pytest.mark.once
 def test_the_summary_is_labelled_and_has_both_denominators(place: Workplace) -> None:
     summary = read_record(place.scope / "run-summary.json", RunSummary)
     assert (summary.rehearsal, summary.num_tasks, summary.num_scored, summary.num_failed) == (True, 3, 3, 1)
@@ -87,6 +91,7 @@ def test_the_summary_is_labelled_and_has_both_denominators(place: Workplace) -> 
     assert "REHEARSAL" in (place.root / "stdout.txt").read_text()
 
 
+@pytest.mark.once
 def test_the_front_page_shows_what_was_printed(place: Workplace) -> None:
     printed = (place.root / "stdout.txt").read_text()
     if "ok   bubblewrap" not in printed:
@@ -96,6 +101,7 @@ def test_the_front_page_shows_what_was_printed(place: Workplace) -> None:
     assert missing == []
 
 
+@pytest.mark.once
 def test_the_patch_applies_to_a_fresh_checkout(place: Workplace, tmp_path: pathlib.Path) -> None:
     record = place.records()["word-tally"]
     assert record.provenance.commit is not None
@@ -107,6 +113,7 @@ def test_the_patch_applies_to_a_fresh_checkout(place: Workplace, tmp_path: pathl
     assert "--top" in (tmp_path / "fresh" / "word_tally" / "cli.py").read_text()
 
 
+@pytest.mark.once
 def test_the_invokers_secrets_are_nowhere(place: Workplace) -> None:
     homes = [path for path in place.work.glob("*/home") if path.is_dir()]
     assert len(homes) == 3

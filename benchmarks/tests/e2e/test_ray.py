@@ -119,13 +119,13 @@ def check_other_versions(harness: Harness, tmp_path: pathlib.Path) -> None:
     harness.machines.add("old", {"PYTHONPATH": str(other / "src")}, old=1)
     harness.machines.add("bare", {"SWETRIALS_HOME": str(other)}, bare=1)
     harness.machines.cluster.wait_for_nodes()
-    for resources, told, mend in (
+    for resources, told, fix in (
         ('{"old": 1}', "old (", "bring the clone to this one's commit"),
         ('{"bare": 1}', "no claude-code there", "make setup"),
         ('{"nowhere": 1}', "none of 4 offers", "ray start --address"),
     ):
         code, output = harness.run("refused", "--ray-resources", resources)
-        assert (code, told in output, mend in output) == (3, True, True), output
+        assert (code, told in output, fix in output) == (3, True, True), output
     assert not harness.records("refused")
 
 

@@ -43,6 +43,7 @@ def start_until_it_hangs(place: Workplace, *tasks: str) -> subprocess.Popen[str]
     return process
 
 
+@pytest.mark.once
 def test_killed_in_the_second_trial_and_resumed(tmp_path: pathlib.Path) -> None:
     place = Workplace(tmp_path)
     process = start_until_it_hangs(place)

@@ -7,10 +7,10 @@ from anyio.from_thread import start_blocking_portal
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
 from swetrials.records.outcome import OutcomeKind
+from swetrials.rehearsal import FaultKind, Scenario, rehearse
+from swetrials.rehearsal.scenario import Fault
 from swetrials.store.documents import load_document
 from swetrials.store.results import trial_folders
-from swetrials.wire.rehearsal import FaultKind, Scenario, rehearse
-from swetrials.wire.rehearsal.scenario import Fault
 
 pytestmark = [pytest.mark.slow, needs_agent("claude")]
 

@@ -8,8 +8,8 @@ import pytest
 
 from e2e.harness import BENCHMARKS, QUICKSTART, Workplace, needs_agent
 from swetrials.records.judged_inputs import JudgedInputs
+from swetrials.router.inputs.reading import Need, read_judged_inputs
 from swetrials.store.files import read_record
-from swetrials.store.judged_inputs import Need, read_judged_inputs
 from swetrials.workspace.sandbox import bubblewrap
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from e2e.harness import BENCHMARKS, QUICKSTART, Workplace, check_witness, needs_agent
+from hosting.stand_in_vllm import install
 from ports import port_for_a_server
-from serving.stand_in_vllm import install
 from swetrials.records.usage import Usage
 from swetrials.store.project import HOME_VARIABLE, find_project
 from swetrials.store.results import TrialFolder, trial_folders

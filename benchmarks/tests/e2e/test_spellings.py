@@ -11,8 +11,8 @@ from e2e.harness import QUICKSTART, Workplace
 from e2e.test_evidence import FIRST, LAST, LOOK
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
+from swetrials.rehearsal import Scenario, rehearse
 from swetrials.store.results import trial_folders
-from swetrials.wire.rehearsal import Scenario, rehearse
 
 pytestmark = pytest.mark.slow
 

@@ -16,11 +16,12 @@ from anyio.to_thread import run_sync
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
 from ports import port_for_a_server
-from swetrials.cli import serving
-from swetrials.providers.vllm import Vllm
+from swetrials.cli import serve
+from swetrials.hosting import process
+from swetrials.hosting.vllm import server as vllm
+from swetrials.hosting.vllm.provider import Vllm
 from swetrials.records.config import RunnerConfig
 from swetrials.records.models import ModelRegistry
-from swetrials.serving import process, vllm
 from swetrials.store.documents import load_document
 from swetrials.store.project import HOME_VARIABLE, find_project
 
@@ -83,8 +84,8 @@ def endpoint(tmp_path: Path) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(HOME_VARIABLE, str(root))
         try:
-            assert serving.start("tiny", host="127.0.0.1", port=port, yes=False, timeout_seconds=300) == 0
-            assert serving.status(as_json=True) == 0
+            assert serve.start("tiny", host="127.0.0.1", port=port, yes=False, timeout_seconds=300) == 0
+            assert serve.status(as_json=True) == 0
             yield f"http://127.0.0.1:{port}"
         finally:
             stopped = process.stop(run, vllm.SERVICE)

@@ -11,8 +11,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from e2e.harness import QUICKSTART, Workplace, needs_agent
-from providers.server import Server, json_answer, plain
-from serving.stand_in_vllm import stand_in
+from hosting.server import Server, json_answer, plain
+from hosting.stand_in_vllm import stand_in
 from swetrials.store.results import trial_folders
 
 pytestmark = [pytest.mark.slow, needs_agent("claude")]
@@ -75,7 +75,7 @@ class Wrong:
 
     open: Callable[[], AbstractContextManager[tuple[str, CallsOfAModel]]]
     said: str
-    mend: str
+    fix: str
 
 
 WRONG = [
@@ -99,6 +99,6 @@ def test_the_wrong_server(tmp_path: Path, wrong: Wrong, command: str) -> None:
     [failed] = [index for index, line in enumerate(lines) if "FAIL" in line]
     port = url.rsplit(":", 1)[1]
     assert wrong.said.replace("URL", url) in lines[failed]
-    assert lines[failed + 1].split("->")[1].strip().startswith(wrong.mend.replace("PORT", port))
+    assert lines[failed + 1].split("->")[1].strip().startswith(wrong.fix.replace("PORT", port))
     assert "Traceback" not in done.stderr
     assert not list(trial_folders(place.results))

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from swetrials.records.base import relative_file
 from swetrials.records.dataset import Argv, Dataset, git_ref, is_local_address, repository_address, repository_name
+from swetrials.records.record import relative_file
 
 TASK = {"id": "a", "repo": "a.bundle", "ref": "v1", "complexity": "low", "problem_statement": "Do it."}
 HEADER = {"schema_version": "1.0", "name": "mine"}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.written import metrics
+from runs.written import metrics
 from swetrials.records.fingerprint import Fingerprint
 from swetrials.records.metrics import Metrics
 from swetrials.records.published_run import Imported

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swetrials.records.base import safe_path_part
+from swetrials.records.record import safe_path_part
 from swetrials.records.slug import model_slug
 
 SLUGS = {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, model_validator
 
-from swetrials.records.base import Record, fault_at
+from swetrials.records.record import Record, fault_at
 from swetrials.store.csv_source import CsvSource, read_csv
 from swetrials.store.problems import DocumentError
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pydantic import Field
 from ruamel.yaml import YAML
 
-from swetrials.records.base import Record
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Dataset
+from swetrials.records.record import Record
 from swetrials.store.documents import DocumentError, LoadedDataset, load_config, load_dataset, load_document
 
 TASK = """\

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 from swetrials.store.files import RecordError, read_record, to_json, write_atomically, write_record
 
 WRITER = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.written import metrics
+from runs.written import metrics
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
 from swetrials.store.files import RecordError, write_record

@@ -12,26 +12,26 @@ import anyio
 import orjson
 
 from swetrials.agents.base import Job, Launch, StreamReader
-from swetrials.agents.claude import ClaudeCode
-from swetrials.agents.claude_stream import ClaudeReader
+from swetrials.agents.claude.driver import ClaudeCode
+from swetrials.agents.claude.stream import ClaudeReader
 from swetrials.agents.install import Installed, Package
+from swetrials.hosting import PROVIDERS
+from swetrials.hosting.base import Hosting
+from swetrials.hosting.endpoint import Endpoint
 from swetrials.pricing.book import PriceBook
-from swetrials.providers import PROVIDERS
-from swetrials.providers.base import Hosting
-from swetrials.providers.endpoint import Endpoint
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import Metrics
 from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.redaction import Redactor
 from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
-from swetrials.trials.crew import Crew, Sandbox
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.plan import Plan, plan_run
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.trial import Observer, run_trial
 from swetrials.wire.route import Dialect
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import Bubblewrap
+from swetrials.workspace.sandbox import Bubblewrap, Sandbox
 from swetrials.workspace.space import private_root
 from workspace.sources import commit_all, git, new_repository
 
@@ -140,8 +140,8 @@ class Yard:
         agent = StandIn({"": script} if isinstance(script, str) else script)
         return plan_run(self.runner(**changes), self.dataset(), agent, self.root / "skills")
 
-    def crew(self, plan: Plan, hosting: Hosting) -> Crew:
-        return Crew(
+    def context(self, plan: Plan, hosting: Hosting) -> RunContext:
+        return RunContext(
             config=plan.config,
             agent=plan.agent,
             installed=Installed(Path("/bin/sh"), "1.0", Path("/bin")),
@@ -166,8 +166,8 @@ class Yard:
 
         async def go() -> Metrics:
             async with Endpoint().open(plan.config) as hosting:
-                crew = self.crew(plan, hosting)
-                return await run_trial(crew, plan.dataset, plan.trials[0], datetime.now(UTC), observe, Earlier())
+                context = self.context(plan, hosting)
+                return await run_trial(context, plan.dataset, plan.trials[0], datetime.now(UTC), observe, Earlier())
 
         metrics = anyio.run(go)
         self.check(metrics, plan)

@@ -6,7 +6,7 @@ from swetrials.trials.budget import Budget
 
 
 @dataclass
-class Going:
+class AgentSession:
     """Attempts under way, with what each has cost so far."""
 
     budget: Budget
@@ -23,52 +23,52 @@ class Going:
 
 
 def test_without_a_limit_it_only_adds_up() -> None:
-    going = Going(Budget())
-    going.begin("a")
-    going.count(a=1000.0)
-    assert (going.budget.spent_usd, going.budget.closed) == (1000.0, False)
-    going.budget.end("a", 1200.0)
-    assert (going.budget.spent_usd, going.budget.closed, going.stopped) == (1200.0, False, [])
+    session = AgentSession(Budget())
+    session.begin("a")
+    session.count(a=1000.0)
+    assert (session.budget.spent_usd, session.budget.closed) == (1000.0, False)
+    session.budget.end("a", 1200.0)
+    assert (session.budget.spent_usd, session.budget.closed, session.stopped) == (1200.0, False, [])
 
 
 def test_nothing_begins_once_it_is_spent_and_what_runs_is_stopped() -> None:
-    going = Going(Budget(limit_usd=2.0, settled_usd=0.5))
-    going.begin("a")
-    going.begin("b")
-    going.count(a=0.7, b=0.7)
-    assert (going.budget.closed, going.stopped) == (False, [])
-    going.count(b=0.9)
-    assert (going.budget.closed, going.stopped) == (True, ["a", "b"])
+    session = AgentSession(Budget(limit_usd=2.0, settled_usd=0.5))
+    session.begin("a")
+    session.begin("b")
+    session.count(a=0.7, b=0.7)
+    assert (session.budget.closed, session.stopped) == (False, [])
+    session.count(b=0.9)
+    assert (session.budget.closed, session.stopped) == (True, ["a", "b"])
 
 
 def test_what_runs_may_finish_while_the_money_lasts() -> None:
-    going = Going(Budget(limit_usd=2.0, settled_usd=0.5, expected_usd=0.8))
-    going.begin("a")
-    assert not going.budget.closed
-    going.begin("b")
-    assert going.budget.closed
-    going.count(a=0.9)
-    going.budget.end("a", 0.6)
-    going.budget.end("b", 0.2)
-    assert going.stopped == []
-    assert going.budget.settled_usd == 0.5 + 0.9 + 0.2
-    assert not going.budget.closed
+    session = AgentSession(Budget(limit_usd=2.0, settled_usd=0.5, expected_usd=0.8))
+    session.begin("a")
+    assert not session.budget.closed
+    session.begin("b")
+    assert session.budget.closed
+    session.count(a=0.9)
+    session.budget.end("a", 0.6)
+    session.budget.end("b", 0.2)
+    assert session.stopped == []
+    assert session.budget.settled_usd == 0.5 + 0.9 + 0.2
+    assert not session.budget.closed
 
 
 def test_an_unknown_cost_adds_nothing_and_forgets_nothing() -> None:
-    going = Going(Budget(limit_usd=2.0))
-    going.begin("a")
-    going.count(a=0.4)
-    going.count(a=None)
-    assert going.budget.spent_usd == 0.4
-    going.budget.end("a", None)
+    session = AgentSession(Budget(limit_usd=2.0))
+    session.begin("a")
+    session.count(a=0.4)
+    session.count(a=None)
+    assert session.budget.spent_usd == 0.4
+    session.budget.end("a", None)
     told = "at least $0.40 spent, of $2.00; 1 attempt has no known cost: the limit cannot be kept"
-    assert going.budget.told == told
+    assert session.budget.told == told
 
 
 def test_without_a_limit_an_unknown_cost_breaks_none() -> None:
-    going = Going(Budget())
+    session = AgentSession(Budget())
     for name in ("a", "b"):
-        going.begin(name)
-        going.budget.end(name, None)
-    assert going.budget.told == "at least $0.00 spent, no limit; 2 attempts have no known cost"
+        session.begin(name)
+        session.budget.end(name, None)
+    assert session.budget.told == "at least $0.00 spent, no limit; 2 attempts have no known cost"

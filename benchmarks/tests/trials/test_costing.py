@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
+from rehearsal.clients import KEY, OPENING, SCENARIO, Anthropic, Chat, Client, playing
+from swetrials.hosting import PROVIDERS
 from swetrials.pricing.book import PriceBook
-from swetrials.providers import PROVIDERS
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.requests import RequestRecord
 from swetrials.records.usage import Usage
+from swetrials.rehearsal.scenario import ScriptStep
 from swetrials.store.project import find_project
 from swetrials.trials.costing import unpriced, unpriced_buckets
 from swetrials.wire.meter import requests_block
-from swetrials.wire.rehearsal.scenario import Step
 from wire.meter.raw import metering, route_to
-from wire.rehearsal.clients import KEY, OPENING, SCENARIO, Anthropic, Chat, Client, playing
 
 BOOK = PriceBook.load(find_project().root / "config" / "pricing.yaml")
 DEEPSEEK = {
@@ -38,7 +38,7 @@ OPUS = {
 
 async def billed(client: Client, model: str, usage: dict[str, Any], folder: Path, answering: str | None = None) -> Cost:
     """Return the bill for one answer with this usage, as the meter saw it."""
-    step = Step(say="hi", usage_as=usage, model_as=answering or model)
+    step = ScriptStep(say="hi", usage_as=usage, model_as=answering or model)
     scenario = SCENARIO.model_copy(update={"scripts": (SCENARIO.scripts[0].model_copy(update={"steps": (step,)}),)})
     async with playing(scenario) as (server, _):
         route = route_to(server.base_url, "anthropic", "openai-chat", key=KEY)

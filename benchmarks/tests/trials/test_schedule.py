@@ -9,15 +9,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from providers.server import Server
-from swetrials.providers.endpoint import Endpoint
-from swetrials.providers.rehearsal import Rehearsal
+from hosting.server import Server
+from swetrials.hosting.endpoint import Endpoint
+from swetrials.hosting.rehearsal import Rehearsal
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.records.requests import RequestRecord
 from swetrials.trials.plan import Plan
+from swetrials.trials.resume_state import Standing
 from swetrials.trials.schedule import run_trials
-from swetrials.trials.standing import Standing
 from swetrials.trials.trial import Progress
 from trials.stand_in import WHOLE, Yard
 
@@ -34,8 +34,8 @@ def run(yard: Yard, plan: Plan, seen: list[Progress] | None = None) -> Sequence[
     async def go() -> Sequence[Metrics]:
         async with Endpoint().open(plan.config) as hosting:
             observe = seen.append if seen is not None else lambda _: None
-            crew = yard.crew(plan, hosting)
-            return await run_trials(crew, plan.dataset, [Standing(t) for t in plan.trials], yard.results, observe)
+            context = yard.context(plan, hosting)
+            return await run_trials(context, plan.dataset, [Standing(t) for t in plan.trials], yard.results, observe)
 
     return anyio.run(go)
 
@@ -83,8 +83,8 @@ def test_two_runs_share_the_places_at_a_provider(tmp_path: Path) -> None:
         async with Endpoint().open(plans[first.root][1].config) as hosting, anyio.create_task_group() as group:
             for yard, plan in plans.values():
                 standings = [Standing(trial) for trial in plan.trials]
-                crew = yard.crew(plan, hosting)
-                group.start_soon(run_trials, crew, plan.dataset, standings, yard.results, lambda _: None)
+                context = yard.context(plan, hosting)
+                group.start_soon(run_trials, context, plan.dataset, standings, yard.results, lambda _: None)
 
     anyio.run(go)
     trials = [trial for _, plan in plans.values() for trial in plan.trials]
@@ -105,9 +105,9 @@ def test_an_agent_that_never_reached_the_endpoint_did_not_complete(yard: Yard) -
 
     async def go() -> Sequence[Metrics]:
         async with Rehearsal().open(plan.config) as hosting:
-            crew = yard.crew(plan, hosting)
+            context = yard.context(plan, hosting)
             return await run_trials(
-                crew, plan.dataset, [Standing(t) for t in plan.trials], yard.results, lambda _: None
+                context, plan.dataset, [Standing(t) for t in plan.trials], yard.results, lambda _: None
             )
 
     (record,) = anyio.run(go)

@@ -6,11 +6,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from swetrials.providers.endpoint import Endpoint
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Hosting, Metrics
+from swetrials.hosting.endpoint import Endpoint
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, HostingRecord, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
-from swetrials.trials import driving
+from swetrials.trials import attempt_session as session_module
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.trial import Progress, run_trial
 from swetrials.workspace import space
@@ -79,8 +79,8 @@ def test_the_work_is_in_the_patch_whatever_became_of_git(yard: Yard, way: str, t
 
 def test_the_record_says_how_the_model_was_hosted(yard: Yard) -> None:
     metrics = yard.run(WHOLE, instance_type="g6e.12xlarge", tensor_parallel_size=4)
-    assert metrics.hosting == Hosting(instance_type="g6e.12xlarge", tensor_parallel_size=4)
-    assert yard.run(WHOLE).hosting == Hosting()
+    assert metrics.hosting == HostingRecord(instance_type="g6e.12xlarge", tensor_parallel_size=4)
+    assert yard.run(WHOLE).hosting == HostingRecord()
 
 
 ENDINGS = [
@@ -112,7 +112,7 @@ def test_silence_is_told_from_slowness(yard: Yard) -> None:
 
 
 def test_a_result_and_no_exit_is_a_finished_trial(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driving, "_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(session_module, "_GRACE_SECONDS", 0.3)
     metrics = yard.run(WHOLE + "trap '' TERM\nsleep 60\n")
     assert metrics.outcome.kind is OutcomeKind.COMPLETED
     assert metrics.attempts[0].ended_by == "grace"
@@ -372,7 +372,9 @@ def test_cancelled_it_keeps_what_was_spent(yard: Yard) -> None:
                 if progress.turns:
                     group.cancel_scope.cancel()
 
-            await run_trial(yard.crew(plan, hosting), plan.dataset, plan.trials[0], datetime.now(UTC), stop, Earlier())
+            await run_trial(
+                yard.context(plan, hosting), plan.dataset, plan.trials[0], datetime.now(UTC), stop, Earlier()
+            )
 
     anyio.run(go)
     plan = yard.plan()
@@ -427,8 +429,8 @@ def test_a_place_that_cannot_be_written(yard: Yard) -> None:
 
     async def go() -> Metrics:
         async with Endpoint().open(plan.config) as hosting:
-            crew = yard.crew(plan, hosting)
-            return await run_trial(crew, plan.dataset, plan.trials[0], datetime.now(UTC), lambda _: None, Earlier())
+            context = yard.context(plan, hosting)
+            return await run_trial(context, plan.dataset, plan.trials[0], datetime.now(UTC), lambda _: None, Earlier())
 
     metrics = anyio.run(go)
     assert (metrics.outcome.kind, metrics.outcome.blame) == (OutcomeKind.AGENT_CRASHED, Blame.ENVIRONMENT)

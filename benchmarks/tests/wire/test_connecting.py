@@ -11,7 +11,7 @@ import anyio
 import httpx
 import pytest
 
-from swetrials.providers.endpoint import Endpoint
+from swetrials.hosting.endpoint import Endpoint
 from swetrials.records.config import RunnerConfig
 from swetrials.wire.connecting import CertificateError, connection
 

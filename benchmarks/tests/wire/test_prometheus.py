@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ports import port_for_a_server
-from swetrials.wire.prometheus import Histogram, ScrapeError, Snapshot, Window, derived, parse, scrape
+from swetrials.wire.prometheus import CounterWindow, Histogram, ScrapeError, Snapshot, derived, parse, scrape
 
 RECORDED = (Path(__file__).parents[1] / "fixtures" / "vllm-metrics.txt").read_text()
 
@@ -77,7 +77,7 @@ def test_engines_are_added_up_and_their_gauges_are_readings() -> None:
     assert snapshot.histograms == {
         "vllm:e2e_request_latency_seconds": Histogram(5.0, 5.5, {1.0: 4.0, float("inf"): 5.0})
     }
-    [usage] = Window(snapshot).gauges().values()
+    [usage] = CounterWindow(snapshot).gauges().values()
     assert (usage.samples, usage.min, usage.mean, usage.max) == (2, 0.25, 0.5, 0.75)
 
 
@@ -144,7 +144,7 @@ def snapshot(at: float, tokens: float, started: float | None = 1.0, running: flo
 
 
 def test_a_window_holds_increases_and_readings() -> None:
-    window = Window(snapshot(10, 100))
+    window = CounterWindow(snapshot(10, 100))
     window.add(snapshot(11, 150, running=3))
     window.add(snapshot(12.5, 170, running=1))
     assert (window.seconds, window.scrapes, window.restarts) == (2.5, 3, 0)
@@ -157,7 +157,7 @@ def test_a_window_holds_increases_and_readings() -> None:
 
 
 def test_nothing_between_two_scrapes_is_zero_and_no_mean() -> None:
-    window = Window(snapshot(0, 5))
+    window = CounterWindow(snapshot(0, 5))
     window.add(snapshot(1, 5))
     assert window.counters() == {"vllm:prompt_tokens_total": 0}
     taken = window.histograms()["vllm:h"]
@@ -165,7 +165,7 @@ def test_nothing_between_two_scrapes_is_zero_and_no_mean() -> None:
 
 
 def test_a_series_that_is_new_counts_from_zero() -> None:
-    window = Window(Snapshot(0, {"a": 1.0}))
+    window = CounterWindow(Snapshot(0, {"a": 1.0}))
     window.add(Snapshot(1, {"a": 1.0, "b": 4.0}))
     assert window.counters() == {"a": 0, "b": 4}
 
@@ -182,7 +182,7 @@ def test_a_series_that_is_new_counts_from_zero() -> None:
     ],
 )
 def test_a_restart_is_noticed(before: Snapshot, after: Snapshot, restarted: bool) -> None:
-    window = Window(before)
+    window = CounterWindow(before)
     window.add(after)
     assert window.restarts == restarted
 
@@ -192,7 +192,7 @@ def test_a_restart_is_noticed(before: Snapshot, after: Snapshot, restarted: bool
     st.integers(0, 1000),
 )
 def test_whatever_was_seen_before_and_after_restarts_is_counted_once(lives: list[list[int]], already: int) -> None:
-    window = Window(snapshot(0, already, started=0.0))
+    window = CounterWindow(snapshot(0, already, started=0.0))
     clock, tokens = 0.0, float(already)
     for number, steps in enumerate(lives):
         if number:
@@ -213,7 +213,7 @@ def test_derived_figures() -> None:
         "vllm:prefix_cache_queries_total": 900.0,
         "vllm:prefix_cache_hits_total": 450.0,
     }
-    window = Window(Snapshot(0))
+    window = CounterWindow(Snapshot(0))
     window.add(parse(RECORDED, 1))
     found = derived(counters, window.histograms(), seconds=10)
     assert found == {
@@ -236,7 +236,7 @@ def test_derived_figures_of_an_older_server() -> None:
     now, then = (parse(text, 1) for text in (RECORDED, older))
     figures = []
     for snapshot in (now, then):
-        window = Window(Snapshot(0))
+        window = CounterWindow(Snapshot(0))
         window.add(snapshot)
         figures.append(derived(window.counters(), window.histograms(), seconds=10))
     assert figures[0] == figures[1]

@@ -18,7 +18,7 @@ def test_a_failure_is_one_line_with_purpose_words_and_mend(tmp_path: Path) -> No
             "--",
             str(tmp_path / "nowhere"),
             purpose="fetch it",
-            mend="check the address",
+            fix="check the address",
             environment=sealed_environment(new_repository(tmp_path / "here") / ".git"),
         )
     words = f"'{tmp_path}/nowhere' does not appear to be a git repository"

@@ -18,7 +18,7 @@ from swetrials.workspace.processes import (
     Command,
     Ended,
     LaunchError,
-    Limits,
+    ProcessLimits,
     kill_running,
     run_captured,
     run_group,
@@ -26,8 +26,8 @@ from swetrials.workspace.processes import (
 )
 from workspace.marked import is_alive, living
 
-PATIENT = Limits(wall_seconds=30, drain_seconds=5)
-HASTY = Limits(wall_seconds=0.5, drain_seconds=0.3)
+PATIENT = ProcessLimits(wall_seconds=30, drain_seconds=5)
+HASTY = ProcessLimits(wall_seconds=0.5, drain_seconds=0.3)
 
 IGNORES_TERM = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
@@ -54,7 +54,7 @@ class Ran:
         self,
         folder: Path,
         argv: tuple[str, ...],
-        limits: Limits = PATIENT,
+        limits: ProcessLimits = PATIENT,
         *,
         final_word: bytes | None = None,
         stdin: Path | None = None,
@@ -143,7 +143,7 @@ def test_the_wall_limit_does_not_mind_output(tmp_path: Path) -> None:
 
 
 def test_silence_is_idle_and_slow_output_is_not(tmp_path: Path) -> None:
-    limits = Limits(wall_seconds=30, idle_seconds=1, drain_seconds=1)
+    limits = ProcessLimits(wall_seconds=30, idle_seconds=1, drain_seconds=1)
     code = "import time\nfor n in range(7): print(n, flush=True); time.sleep(0.2)\ntime.sleep(60)"
     ran = Ran(tmp_path, python(code), limits)
     assert ran.ended.cause == "idle_limit"
@@ -152,7 +152,7 @@ def test_silence_is_idle_and_slow_output_is_not(tmp_path: Path) -> None:
 
 
 def test_grace_after_the_final_word(tmp_path: Path) -> None:
-    limits = Limits(wall_seconds=30, idle_seconds=20, grace_seconds=0.3, drain_seconds=1)
+    limits = ProcessLimits(wall_seconds=30, idle_seconds=20, grace_seconds=0.3, drain_seconds=1)
     ran = Ran(tmp_path, ("sh", "-c", "echo result; sleep 60"), limits, final_word=b"result")
     assert ran.ended.cause == "grace"
     assert 0.3 <= ran.ended.wall_seconds < 15
@@ -166,7 +166,7 @@ def test_a_program_that_ends_within_its_grace_has_exited(tmp_path: Path) -> None
 
 
 def test_other_limits_do_not_count_after_the_final_word(tmp_path: Path) -> None:
-    limits = Limits(wall_seconds=0.4, idle_seconds=0.2, grace_seconds=20)
+    limits = ProcessLimits(wall_seconds=0.4, idle_seconds=0.2, grace_seconds=20)
     ran = Ran(tmp_path, ("sh", "-c", "echo result; sleep 0.8"), limits, final_word=b"result")
     assert (ran.ended.cause, ran.ended.exit_code) == ("exited", 0)
 
@@ -177,13 +177,13 @@ def test_output_is_read_while_the_program_drains(tmp_path: Path) -> None:
         "def bye(*_):\n    time.sleep(0.2); print('last words', flush=True); sys.exit(3)\n"
         "signal.signal(signal.SIGTERM, bye); print('up', flush=True); time.sleep(60)"
     )
-    ran = Ran(tmp_path, python(code), Limits(wall_seconds=0.8, drain_seconds=5))
+    ran = Ran(tmp_path, python(code), ProcessLimits(wall_seconds=0.8, drain_seconds=5))
     assert ran.output == b"up\nlast words\n"
     assert (ran.ended.cause, ran.ended.exit_code) == ("wall_limit", 3)
 
 
 def test_term_is_followed_by_kill(tmp_path: Path) -> None:
-    ran = Ran(tmp_path, python(IGNORES_TERM), Limits(wall_seconds=0.8, drain_seconds=0.3))
+    ran = Ran(tmp_path, python(IGNORES_TERM), ProcessLimits(wall_seconds=0.8, drain_seconds=0.3))
     assert ran.output == b"up\n"
     assert ran.ended.exit_code == -signal.SIGKILL
     assert ran.ended.survivors == 0
@@ -200,7 +200,7 @@ def test_nothing_is_left_at_a_limit(tmp_path: Path, code: str) -> None:
 
 @pytest.mark.parametrize("background", ["sleep 60", "setsid sleep 60", "nohup sh -c 'setsid sleep 60 & sleep 60'"])
 def test_nothing_is_left_of_a_program_that_ends_by_itself(tmp_path: Path, background: str) -> None:
-    ran = Ran(tmp_path, ("sh", "-c", f"{background} & echo done"), Limits(wall_seconds=30, drain_seconds=0.3))
+    ran = Ran(tmp_path, ("sh", "-c", f"{background} & echo done"), ProcessLimits(wall_seconds=30, drain_seconds=0.3))
     assert (ran.ended.cause, ran.ended.exit_code, ran.ended.survivors) == ("exited", 0, 0)
     assert b"done" in ran.output
     assert ran.left == []
@@ -223,7 +223,7 @@ def test_a_grandchild_that_holds_the_pipe_does_not_hold_us(tmp_path: Path) -> No
     wait = f"while [ ! -s {pid_file} ]; do sleep 0.02; done; echo done"
     shell = f"env -i PATH=\"$PATH\" setsid -f sh -c '{inner}'; {wait}"
     try:
-        ran = Ran(tmp_path, ("sh", "-c", shell), Limits(wall_seconds=30, drain_seconds=0.3))
+        ran = Ran(tmp_path, ("sh", "-c", shell), ProcessLimits(wall_seconds=30, drain_seconds=0.3))
         assert (ran.ended.cause, ran.ended.exit_code) == ("exited", 0)
         assert ran.output == b"done\n"
         assert ran.seconds < 20
@@ -256,7 +256,7 @@ def test_what_the_consumer_raises_stops_the_program_and_is_passed_on(tmp_path: P
 def test_a_cancelled_caller_leaves_nothing(tmp_path: Path, after_seconds: float) -> None:
     mark = f"test-{secrets.token_hex(8)}"
     command = Command(python(IGNORES_TERM), tmp_path, {})
-    limits = Limits(wall_seconds=30, drain_seconds=0.2)
+    limits = ProcessLimits(wall_seconds=30, drain_seconds=0.2)
     returned = False
 
     async def caller() -> bool:
@@ -284,7 +284,7 @@ def test_draining_can_be_cut_short(tmp_path: Path) -> None:
                 return False
 
             command = Command(python(IGNORES_TERM), tmp_path, {})
-            limits = Limits(wall_seconds=30, drain_seconds=20)
+            limits = ProcessLimits(wall_seconds=30, drain_seconds=20)
             await run_group(command, limits, mark=mark, on_output=up, stderr=tmp_path / "stderr")
 
     before = signal.signal(signal.SIGALRM, lambda *_: kill_running())
@@ -299,13 +299,13 @@ def test_draining_can_be_cut_short(tmp_path: Path) -> None:
 def test_concurrent_programs_do_not_stop_each_other(tmp_path: Path) -> None:
     ends: dict[str, Ended] = {}
 
-    async def one(name: str, seconds: str, limits: Limits) -> None:
+    async def one(name: str, seconds: str, limits: ProcessLimits) -> None:
         command = Command(("sleep", seconds), tmp_path, {"PATH": os.environ["PATH"]})
         ends[name], _ = await run_captured(command, limits, mark=f"test-{name}-{os.getpid()}")
 
     async def both() -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(one, "short", "60", Limits(wall_seconds=0.2, drain_seconds=0.2))
+            tasks.start_soon(one, "short", "60", ProcessLimits(wall_seconds=0.2, drain_seconds=0.2))
             tasks.start_soon(one, "long", "1", PATIENT)
 
     anyio.run(both)
@@ -319,7 +319,7 @@ import resource, sys
 from functools import partial
 from pathlib import Path
 import anyio
-from swetrials.workspace.processes import Command, Limits, run_captured, run_group
+from swetrials.workspace.processes import Command, ProcessLimits, run_captured, run_group
 
 seen = 0
 def count(data):
@@ -329,7 +329,7 @@ def count(data):
 
 def flood(how):
     command = Command(("head", "-c", "{FLOOD_BYTES}", "/dev/zero"), Path("/"), {{"PATH": sys.argv[1]}})
-    return anyio.run(partial(how, command, Limits(60), mark="test-flood-" + sys.argv[2]))
+    return anyio.run(partial(how, command, ProcessLimits(60), mark="test-flood-" + sys.argv[2]))
 
 flood(run_captured)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

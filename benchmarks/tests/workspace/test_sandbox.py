@@ -22,7 +22,7 @@ import anyio
 import pytest
 
 from swetrials.workspace import sandbox
-from swetrials.workspace.processes import MARK, Command, Limits, run_group
+from swetrials.workspace.processes import MARK, Command, ProcessLimits, run_group
 from swetrials.workspace.sandbox import Absence, Bubblewrap, confined, given_up, probe
 from workspace.marked import living, running
 
@@ -189,7 +189,9 @@ def test_what_hides_from_the_search_for_members_dies_with_the_namespace(box: Box
     script = f"{hides}; while [ ! -e {ready} ]; do :; done"
     command = Command(box.argv(script), Path("/"), {"PATH": os.environ["PATH"]})
     mark = f"test-{secrets.token_hex(8)}"
-    run = partial(run_group, command, Limits(20), mark=mark, on_output=lambda data: False, stderr=tmp_path / "stderr")
+    run = partial(
+        run_group, command, ProcessLimits(20), mark=mark, on_output=lambda data: False, stderr=tmp_path / "stderr"
+    )
     ended = anyio.run(run)
     assert (ended.cause, ended.exit_code, ended.survivors) == ("exited", 0, 0)
     give_up_at = time.monotonic() + 10
@@ -221,7 +223,7 @@ def test_a_bwrap_that_does_not_work_is_told_in_its_own_words(
     found = probe.__wrapped__()
     assert isinstance(found, Absence)
     assert found.why == f"bubblewrap does not work here: {said or 'exit code 1'}"
-    assert "allow namespaces" in found.mend
+    assert "allow namespaces" in found.fix
     broken.unlink()
     assert probe.__wrapped__() == Absence("bubblewrap is not installed", "install it (apt-get install bubblewrap)")
 
@@ -235,7 +237,7 @@ def test_what_mends_it_is_carried_beside_the_reason_whatever_bwrap_says(
     monkeypatch.setenv("PATH", str(tmp_path))
     found = probe.__wrapped__()
     assert isinstance(found, Absence) and found.why.endswith("is not installed")
-    assert found.mend == "allow namespaces to this user or container, or go without: --sandbox none"
+    assert found.fix == "allow namespaces to this user or container, or go without: --sandbox none"
 
 
 def test_the_proof_does_not_depend_on_what_the_search_path_leads_to(

@@ -1,11 +1,17 @@
 """Coding-agent CLIs: one file each says how to launch it and how to read its stream."""
 
 from swetrials.agents.base import Agent
-from swetrials.agents.claude import ClaudeCode
-from swetrials.agents.codex import Codex
-from swetrials.agents.omp import Omp
-from swetrials.agents.opencode import OpenCode
-from swetrials.agents.pi import Pi
+from swetrials.agents.claude.driver import ClaudeCode
+from swetrials.agents.codex.driver import Codex
+from swetrials.agents.omp.driver import Omp
+from swetrials.agents.opencode.driver import OpenCode
+from swetrials.agents.pi.driver import Pi
+from swetrials.plugins import Family
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ClaudeCode(), Codex(), Omp(), OpenCode(), Pi())}
+AGENTS: Family[Agent] = Family(
+    "agent",
+    {agent.name: agent for agent in (ClaudeCode(), Codex(), Omp(), OpenCode(), Pi())},
+    Agent,
+    made_by_call=False,
+)
 """Every agent by the name a user types."""

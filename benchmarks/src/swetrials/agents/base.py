@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from swetrials.agents.events import Event
-from swetrials.agents.install import Package
+from swetrials.agents.install import Package, Program
 from swetrials.records.config import RunnerConfig
 from swetrials.wire.route import Dialect, Route
 
@@ -64,7 +64,10 @@ class Agent(Protocol):
     folder: str
     dialects: frozenset[Dialect]
     limits: tuple[str, ...]
-    package: Package
+
+    @property
+    def package(self) -> Package | Program:
+        """What it is, and how it is installed."""
 
     def launch(self, binary: Path, job: Job) -> Launch:
         """Return how to start the agent for a job; touches nothing on disk."""

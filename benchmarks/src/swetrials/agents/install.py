@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 
 FREE_BYTES_NEEDED = 1_000_000_000
 """Disk space for one package, its archive in the cache and the unpacked copy being put in place."""
@@ -47,8 +47,22 @@ class Package:
 
 
 @dataclass(frozen=True)
+class Program:
+    """An agent that is a program on this machine already, such as one that a Python package has brought along.
+
+    ``name`` and ``version`` are what records call it; ``path`` is absolute. A sandbox shows that file, or the whole
+    ``folder`` where the program is more than one file; there must be nothing in it that an agent may not see.
+    """
+
+    name: str
+    version: str
+    path: Path
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
 class Installed:
-    """An agent CLI that is ready to run. ``folder`` holds everything it consists of."""
+    """An agent CLI that is ready to run. ``folder`` holds everything it consists of; it may be one file."""
 
     binary: Path
     version: str
@@ -61,15 +75,19 @@ class InstallError(KnownError):
     exit_code = 1
 
 
-def find(package: Package, tools: Path) -> Installed | None:
+def find(package: Package | Program, tools: Path) -> Installed | None:
     """Return the package when the tools folder holds it at the pinned version, else ``None``.
 
-    The version is read from the metadata that npm or the wheel left: nothing is run.
+    The version is read from the metadata that npm or the wheel left: nothing is run. A program is there when it is
+    an executable file.
     """
+    if isinstance(package, Program):
+        there = package.path.is_file() and os.access(package.path, os.X_OK)
+        return Installed(package.path, package.version, package.folder or package.path) if there else None
     return _find_in(package, tools / package.name)
 
 
-def install(package: Package, tools: Path, say: Callable[[str], None]) -> Installed:
+def install(package: Package | Program, tools: Path, say: Callable[[str], None]) -> Installed:
     """Return the package, installing it first when the pinned version is not there.
 
     npm is tried first, then the wheel that carries the same binary. The work is done in a folder beside the final one
@@ -77,10 +95,13 @@ def install(package: Package, tools: Path, say: Callable[[str], None]) -> Instal
     is written outside ``tools``. ``say`` gets a line only when there is something to do.
 
     Raises:
-        InstallError: the disk is too full, there is neither npm nor a wheel, or the download failed.
+        InstallError: the disk is too full, there is neither npm nor a wheel, or the download failed; a program that is
+            to be there already is not.
     """
     if found := find(package, tools):
         return found
+    if isinstance(package, Program):
+        raise InstallError(f"{package.name}: no program at {package.path}: install what brings it along")
     tools.mkdir(parents=True, exist_ok=True)
     with FileLock(tools / f"{package.name}.lock"):
         if found := find(package, tools):

@@ -1,5 +1,6 @@
-"""Reading a user's extra settings for an agent."""
+"""An agent's settings: reading what a user adds, and writing what its CLI reads."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -29,3 +30,8 @@ def with_pinned(settings: Mapping[str, object], pinned: Mapping[str, Mapping[str
     """Return a user's settings with ours in their groups: ours win, the rest of each group stays the user's."""
     groups = {name: group if isinstance(group := settings.get(name), dict) else {} for name in pinned}
     return {**settings, **{name: {**groups[name], **ours} for name, ours in pinned.items()}}
+
+
+def settings_json(settings: object) -> str:
+    """Return the text of a settings file in JSON."""
+    return json.dumps(settings, indent=2) + "\n"

@@ -9,7 +9,7 @@ from types import FrameType
 
 import typer
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 
 USAGE, PREFLIGHT, INTERRUPTED = 2, 3, 130
 _NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})

@@ -6,8 +6,8 @@ import typer
 from pydantic import ValidationError
 
 from swetrials.cli.options import CONFIG_KEYS
+from swetrials.errors import UsageError
 from swetrials.records.config import RunnerConfig
-from swetrials.records.errors import UsageError
 
 _NUMBERS = {int: "a whole number", float: "a number"}
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from swetrials.records.errors import UsageError
+from swetrials.errors import UsageError
 
 
 def check_output(flag: str, path: Path | None) -> None:

@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from swetrials.agents.events import Event
-from swetrials.providers.base import Check
-from swetrials.reports import figures
-from swetrials.trials.crew import Listener
+from swetrials.hosting.base import Check
+from swetrials.results.report import wording as figures
 from swetrials.trials.plan import Trial
+from swetrials.trials.run_context import Listener
 from swetrials.trials.trial import Observer, Progress
 
 _MARKS = {
@@ -32,8 +32,8 @@ def show_check(console: Console, check: Check) -> None:
     """Print a check, with what mends it below when it is not as it should be."""
     mark, style = _MARKS[check.status]
     _print_line(console, f"  {check.name}", Text(mark, style), Text(check.detail))
-    if check.mend and check.status in {"failed", "warning"}:
-        _print_line(console, "", Text(""), Text(f"-> {check.mend}", style="dim"))
+    if check.fix and check.status in {"failed", "warning"}:
+        _print_line(console, "", Text(""), Text(f"-> {check.fix}", style="dim"))
 
 
 def _print_line(console: Console, name: str, mark: Text, detail: Text) -> None:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 from swetrials.store.results import has_no_end, trial_folders
 
 
@@ -17,9 +17,9 @@ def recover_below(tree: Path) -> None:
     cut = {folder.path.parent for folder in trial_folders(tree, lambda error: None) if has_no_end(folder)}
     if not cut:
         return
-    from swetrials.pipeline.recovery import recover_idle
     from swetrials.pricing.repricing import default_book
     from swetrials.store.project import find_project
+    from swetrials.trials.recovery import recover_idle
 
     with suppress(KnownError):
         prices = default_book(find_project().config)

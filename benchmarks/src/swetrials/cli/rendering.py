@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from swetrials.records.summary import RunSummary
-from swetrials.reports import summary_table
+from swetrials.results.report import summary_table
 
 _LEFT = {"task", "outcome", "tests"}
 _MAY_FOLD = {"task", "outcome"}

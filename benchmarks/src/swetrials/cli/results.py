@@ -1,24 +1,54 @@
 """``results``: what is in a results tree, as a table or as the answer to a query."""
 
+from __future__ import annotations
+
 import csv
 import json
 import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rich.table import Table
-from rich.text import Text
+import typer
+from typer.core import TyperCommand
 
-from swetrials.analysis.tables import Answer, query
+from swetrials.cli.lean import single_command
+from swetrials.cli.options import JudgeChosen
 from swetrials.cli.outputs import LeftOut
-from swetrials.cli.recovering import recover_below
-from swetrials.cli.rendering import console_for_output
-from swetrials.reports import results_table
-from swetrials.reports.figures import UNKNOWN
+
+if TYPE_CHECKING:
+    from swetrials.results.tables import QueryResult
+
+app = single_command()
 
 Form = Literal["table", "json", "csv"]
+
+
+class ResultsCommand(TyperCommand):
+    """A command whose help ends with the views and their columns, which cost an import that only this help pays."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  of the click that Typer brings along
+        """Write the example, then what there is to ask."""
+        from swetrials.results.table_columns import views
+
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Views"):
+            formatter.write_dl([(name, ", ".join(columns)) for name, columns in views().items()])
+
+
+@app.command(cls=ResultsCommand, epilog="Example: swetrials results swe-benchmark-data --sql 'FROM trials LIMIT 3'")
+def results(
+    tree: Annotated[Path, typer.Argument(help="A results tree, or any folder in one.")] = Path("swe-benchmark-data"),
+    sql: Annotated[str | None, typer.Option(help="DuckDB's SQL over the views below; default: FROM runs.")] = None,
+    judge: JudgeChosen = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Show what the runs of a results tree come to, or ask it in SQL."""
+    if as_json and as_csv:
+        raise typer.BadParameter("give --json or --csv, not both")
+    raise typer.Exit(show(tree, sql, "json" if as_json else "csv" if as_csv else "table", judge))
 
 
 def show(tree: Path, sql: str | None, form: Form, judge: str | None = None) -> int:
@@ -33,6 +63,9 @@ def show(tree: Path, sql: str | None, form: Form, judge: str | None = None) -> i
         ResultsTreeError: there is no trial that can be read.
         QueryError: the SQL is at fault.
     """
+    from swetrials.cli.recovering import recover_below
+    from swetrials.results.tables import query
+
     recover_below(tree)
     left_out = LeftOut()
     answer = query(tree, "FROM runs" if sql is None else sql, left_out, judge)
@@ -49,7 +82,12 @@ def show(tree: Path, sql: str | None, form: Form, judge: str | None = None) -> i
     return 1 if left_out.count else 0
 
 
-def _show_runs(answer: Answer) -> None:
+def _show_runs(answer: QueryResult) -> None:
+    from rich.text import Text
+
+    from swetrials.cli.rendering import console_for_output
+    from swetrials.results.report import results_table
+
     runs = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
     console = console_for_output()
     console.print(Text(results_table.heading(runs)), soft_wrap=True)
@@ -61,6 +99,11 @@ def _show_runs(answer: Answer) -> None:
 
 
 def _show(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from swetrials.cli.rendering import console_for_output
+
     table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
     for name in columns:
         table.add_column(Text(name), justify="right" if name in numeric else "left", overflow="fold")
@@ -69,7 +112,7 @@ def _show(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: set[st
     console_for_output().print(table)
 
 
-def _numeric(answer: Answer) -> set[str]:
+def _numeric(answer: QueryResult) -> set[str]:
     return {
         name
         for index, name in enumerate(answer.columns)
@@ -78,6 +121,8 @@ def _numeric(answer: Answer) -> set[str]:
 
 
 def _cell(value: object) -> str:
+    from swetrials.results.report.wording import UNKNOWN
+
     if value is None:
         return UNKNOWN
     return f"{value:,.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

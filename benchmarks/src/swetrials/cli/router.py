@@ -1,46 +1,11 @@
-"""``router build``: what the router knows of models, from trials."""
+"""``router``: what the router knows of models. Each of its commands has a file of its own."""
 
-import sys
-from pathlib import Path
-
-from swetrials.analysis.results_tree import read_rows
-from swetrials.analysis.router_models import router_models
-from swetrials.cli.outputs import LeftOut, check_output
-from swetrials.cli.recovering import recover_below
-from swetrials.reports.figures import counted
-from swetrials.store.files import to_json, write_record
+from swetrials.cli.lean import TableGroup, command_group
+from swetrials.cli.table import ROUTER
 
 
-def build(
-    tree: Path, out: Path | None, *, scope: str | None, skill: str | None, agent: str | None, judge: str | None = None
-) -> int:
-    """Write models.json, or print it.
+class _Router(TableGroup):
+    sections = ROUTER
 
-    Trials that cannot be read are named on standard error; the others make the figures.
 
-    Returns:
-        Exit code: 1 when something had to be left out.
-
-    Raises:
-        ResultsTreeError: there is no trial to read.
-        RouterModelsError: the trials make no one set of figures.
-        UsageError: ``out`` cannot become a file.
-    """
-    check_output("--out", out)
-    recover_below(tree)
-    left_out = LeftOut()
-    built = router_models(read_rows(tree, left_out, judge), scope=scope, skill=skill, agent=agent)
-    if out is None:
-        print(to_json(built).decode(), end="")
-    else:
-        write_record(out, built)
-    of = built.provenance
-    tasks = sum(of.tasks_by_tier.values())
-    print(
-        f"{out or 'models.json'}: {counted(len(built.models), 'model')}, {counted(of.trials, 'trial')}, "
-        f"{counted(tasks, 'task')} of {of.scope} with {of.agent} and {of.skill}",
-        file=sys.stderr,
-    )
-    if built.rehearsal:
-        print("these are figures of a rehearsal: they say nothing about any model", file=sys.stderr)
-    return 1 if left_out.count else 0
+app = command_group("What the router knows of models.", _Router)

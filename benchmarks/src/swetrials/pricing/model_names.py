@@ -2,7 +2,7 @@
 
 import re
 
-from swetrials.records.slug import bare_model
+from swetrials.records.slug import bare_model, without_hint
 
 _DATED = re.compile(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d)(?:-v\d+)?(?::\d+)*$")
 _REVISION = re.compile(r"(?:-v1)?(?::\d+)*$")
@@ -10,7 +10,6 @@ _REVISION = re.compile(r"(?:-v1)?(?::\d+)*$")
 
 _GEOGRAPHY = re.compile(r"(?:^|/)(us-gov|global|apac|us|eu|ap|jp|au|in|ca|sa|me|af)\.[a-z0-9-]+\.")
 _ARN_REGION = re.compile(r"arn:[a-z-]+:bedrock:([a-z0-9-]+):")
-_HINT = re.compile(r"\[[^\]]*\]$")
 
 
 def price_name(model: str) -> str:
@@ -40,7 +39,7 @@ def hides_its_reach(model: str) -> bool:
 
 def spellings(model: str) -> tuple[str, ...]:
     """Return the ids to look a model up by, from the most to the least specific."""
-    plain = _HINT.sub("", model.strip().lower())
+    plain = without_hint(model.strip().lower())
     return tuple(dict.fromkeys((plain, plain.rsplit("/", 1)[-1], price_name(model))))
 
 

@@ -7,11 +7,10 @@ from swetrials.pricing.model_names import price_name
 from swetrials.records.cost import Bucket
 from swetrials.records.requests import BilledPart, PriceTerms
 from swetrials.records.usage import Usage, UsageReport
+from swetrials.records.usage_sum import BUCKETS
 
 PROMPT: tuple[Bucket, ...] = ("fresh_input", "cache_read", "cache_write")
 """The buckets that the tokens of a prompt are in."""
-
-_BUCKETS = tuple(name for name in Usage.model_fields if name != "input_total")
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def shares(report: UsageReport, model: str, by_model: Mapping[str, Usage], parts
         if name != main:
             claims.append(Share(name, _less(usage, [claim for claim in claims if _same(claim.model, name)])))
     least, rest = _least(report), unsplit(report)
-    left: dict[str, int | None] = {bucket: getattr(least, bucket) for bucket in _BUCKETS}
+    left: dict[str, int | None] = {bucket: getattr(least, bucket) for bucket in BUCKETS}
     found = []
     for claim in claims:
         share = _take(claim, left, rest)
@@ -135,8 +134,8 @@ def is_bounded(report: UsageReport) -> bool:
 def _least(report: UsageReport) -> Usage:
     if report.at_least is None:
         return report.usage
-    known = {name: getattr(report.at_least, name) for name in _BUCKETS}
-    told = {name: getattr(report.usage, name) for name in _BUCKETS}
+    known = {name: getattr(report.at_least, name) for name in BUCKETS}
+    told = {name: getattr(report.usage, name) for name in BUCKETS}
     return Usage(**{name: told[name] if known[name] is None else known[name] for name in known})
 
 
@@ -151,7 +150,7 @@ def _same(first: str, second: str) -> bool:
 
 def _less(usage: Usage, taken: Sequence[Share]) -> Usage:
     left: dict[str, int | None] = {}
-    for bucket in _BUCKETS:
+    for bucket in BUCKETS:
         count: int | None = getattr(usage, bucket)
         gone = sum(getattr(share.usage, bucket) or 0 for share in taken)
         left[bucket] = None if count is None else max(0, count - gone)
@@ -161,7 +160,7 @@ def _less(usage: Usage, taken: Sequence[Share]) -> Usage:
 def _take(claim: Share, left: dict[str, int | None], rest: Unsplit) -> Share:
     """Take a claim out of what is left, and return what of it there was."""
     counts: dict[str, int | None] = {}
-    for bucket in _BUCKETS:
+    for bucket in BUCKETS:
         count, there = getattr(claim.usage, bucket), left[bucket]
         if count is not None and there is not None:
             counts[bucket] = min(count, there)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.record import SCHEMA_VERSION, Record
 
 Shortfall = Literal[
     "rehearsal",

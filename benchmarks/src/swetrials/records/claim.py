@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from swetrials.records.base import Record
 from swetrials.records.leaderboard import Estimate, PairedDifference
+from swetrials.records.record import Record
 
 
 class CostRatio(Record):

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.claim import Claim
+from swetrials.records.record import SCHEMA_VERSION, Record
 
 Unit = Literal["points", "share", "USD", "turns", "tokens", "seconds"]
 

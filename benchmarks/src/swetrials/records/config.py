@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from swetrials.records.base import PathPart, Record, fault_at, none_for_zero, safe_path_part
+from swetrials.records.record import PathPart, Record, fault_at, none_for_zero, safe_path_part
 from swetrials.records.slug import model_slug
 
 ENVIRONMENT_PREFIX = "SWETRIALS_"
@@ -130,16 +130,14 @@ class RunnerConfig(Record):
     clone_dir: Text | None = Field(None, description="mirrors and checkouts; default: a private temp folder")
     tasks: tuple[PathPart, ...] = Field((), description="task ids to run; empty: all")
     count: int | None = Field(None, ge=1, description="run only the first N of the chosen tasks")
-    executor: Literal["local", "ray"] = Field(
-        "local", description="where agents run: on this machine, or on those of a Ray cluster"
-    )
+    executor: Text = Field("local", description="where agents run: on this machine, or on those of a Ray cluster")
     ray_address: Annotated[str, AfterValidator(cluster_address)] = Field(
         "auto", description="ray: the cluster, as HOST:PORT; auto: the one that this machine is in"
     )
     ray_resources: Annotated[
         dict[Text, PositiveFloat], BeforeValidator(_from_json), AfterValidator(_can_be_set_aside)
     ] = Field(
-        {}, description="ray: what a machine sets aside for each trial, such as {vllm_qwen: 1}; CPU: 1 unless given"
+        {}, description='ray: what a machine sets aside for each trial, such as {"vllm_qwen": 1}; CPU: 1 unless given'
     )
     shared_dir: Text | None = Field(
         None, description="ray: a folder that all machines share, through which files come back"

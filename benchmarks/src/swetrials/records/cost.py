@@ -6,8 +6,8 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from swetrials.records.base import Record
 from swetrials.records.known import known_sum
+from swetrials.records.record import Record
 
 Basis = Literal["metered", "hardware", "reported", "free", "mixed", "none"]
 """``metered``: tokens x dated price. ``hardware``: GPU-seconds x hourly rate. ``reported``: the CLI's own figure.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from swetrials.records.base import PathPart, Record, RelativeFile, fault_at
+from swetrials.records.record import PathPart, Record, RelativeFile, fault_at
 
 Complexity = Literal["trivial", "low", "medium", "high"]
 """How hard a task is, from the reader's point of view; the router calls it the tier."""

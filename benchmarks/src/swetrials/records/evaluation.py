@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, computed_field, model_validator
 
-from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.record import SCHEMA_VERSION, Record
 from swetrials.records.usage import UsageReport
 
 CRITERIA = ("completeness", "correctness", "specificity", "risk_awareness")

@@ -2,9 +2,9 @@
 
 from typing import Self
 
-from swetrials.records.base import Record
 from swetrials.records.limits import Limits
 from swetrials.records.metrics import Metrics
+from swetrials.records.record import Record
 
 _GIVEN = frozenset(
     {"skill_sha256", "repo_instructions", "permission_mode", "allowed_tools", "settings_sha256", "commit"}

@@ -4,11 +4,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from swetrials.records.base import SCHEMA_VERSION, Record, fault_at
 from swetrials.records.cost import Cost
 from swetrials.records.dataset import Complexity
 from swetrials.records.outcome import Outcome
 from swetrials.records.published_run import Imported
+from swetrials.records.record import SCHEMA_VERSION, Record, fault_at
 from swetrials.records.usage import UsageReport
 
 BASE_FLOORS = (55, 65, 70, 75)
@@ -38,7 +38,7 @@ class RouterInputs(Record):
         return self
 
 
-class Judgment(Record):
+class InputJudgment(Record):
     """One reading of one task by the agent, whatever came of it."""
 
     task: str
@@ -113,6 +113,6 @@ class JudgedInputs(Record):
     judged: int = Field(0, ge=0, description="judgments made")
     failed: int = Field(0, ge=0, description="of these, those that count for nothing")
     tasks: tuple[TaskInputs, ...] = ()
-    judgments: tuple[Judgment, ...] = Field(
+    judgments: tuple[InputJudgment, ...] = Field(
         (), description="in the order of their ends; one whose failure was not the model's is made again"
     )

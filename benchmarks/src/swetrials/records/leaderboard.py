@@ -4,8 +4,8 @@ from typing import Final, Literal, Self
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
-from swetrials.records.metrics import Hosting
+from swetrials.records.metrics import HostingRecord
+from swetrials.records.record import SCHEMA_VERSION, Record
 
 LEVEL: Final = 0.95
 """Of every interval: intervals made this way hold the true figure in 95 of 100 benchmarks of this kind."""
@@ -49,7 +49,7 @@ class Candidate(Record):
     agent: str
     skill: str
     provider: str
-    hosted: Hosting | None = Field(
+    hosted: HostingRecord | None = Field(
         None, exclude_if=lambda hosted: hosted is None, description="how the model was hosted; absent: nobody told"
     )
 

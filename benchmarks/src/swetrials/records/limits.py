@@ -2,8 +2,8 @@
 
 from typing import Self
 
-from swetrials.records.base import Record
 from swetrials.records.config import RunnerConfig
+from swetrials.records.record import Record
 
 
 class Limits(Record):

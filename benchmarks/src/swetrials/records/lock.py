@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.record import SCHEMA_VERSION, Record
 
 
 class TaskPin(Record):
@@ -35,7 +35,7 @@ class JudgePin(Record):
     reasoning_effort: str | None = None
 
 
-class Session(Record):
+class RunSession(Record):
     """One start of a run, by a person or a script, up to its end."""
 
     started_at: str
@@ -64,4 +64,4 @@ class RunLock(Record):
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     scope: str
-    sessions: tuple[Session, ...]
+    sessions: tuple[RunSession, ...]

@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.cost import Cost
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.limits import Limits
 from swetrials.records.outcome import Outcome
 from swetrials.records.published_run import Imported
+from swetrials.records.record import SCHEMA_VERSION, Record
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageBlock
@@ -107,7 +107,7 @@ class Provenance(Record):
     platform: str | None
 
 
-class Hosting(Record):
+class HostingRecord(Record):
     """How the model was hosted, as far as the server or the configuration tells; null: nobody told."""
 
     instance_type: str | None = None
@@ -148,7 +148,7 @@ class Metrics(Record):
     endpoint: str | None = None
     aws_region: str | None = None
     serving: str | None = Field(None, description="what serves the model: rehearsal, vllm, ...")
-    hosting: Hosting | None = Field(None, exclude_if=lambda hosting: hosting is None)
+    hosting: HostingRecord | None = Field(None, exclude_if=lambda hosting: hosting is None)
     artifacts_produced: tuple[str, ...] = ()
     artifacts_expected: tuple[str, ...] = EXPECTED_ARTIFACTS
     input_tokens: int | None = Field(None, description="fresh input, caches excluded")

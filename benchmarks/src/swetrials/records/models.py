@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from swetrials.records.base import Record, fault_at, safe_path_part
 from swetrials.records.config import model_id
+from swetrials.records.record import Record, fault_at, safe_path_part
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _PARSER = re.compile(r"[a-z0-9][a-z0-9_-]*")

@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import Field
 
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 
 
 class Blame(StrEnum):

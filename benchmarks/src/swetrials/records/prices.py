@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
+from swetrials.records.record import SCHEMA_VERSION, Record
 
 PER_MILLION = (0.001, 1_000.0)
 """Between these lie all prices of a million tokens and of 1,000 uses, in USD; beyond them a unit was mistaken."""

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from swetrials.records.base import PathPart, none_for_zero
+from swetrials.records.record import PathPart, none_for_zero
 
 _MOST_TOKENS, _MOST_SECONDS, _MOST_USD = 10**12, 10**8, 10**6
 """Of one trial: what is beyond them is a slip, and would outweigh everything else in a mean."""
@@ -34,13 +34,13 @@ Size = Annotated[Annotated[int, BeforeValidator(_no_boolean), Field(ge=1)] | Non
 Text = str | None
 
 
-class Part(BaseModel):
+class PublishedPart(BaseModel):
     """A part of a foreign record: what else there is in it is passed over, and kept as it was elsewhere."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
 
-class PublishedServing(Part):
+class PublishedServing(PublishedPart):
     """Of ``serving``: how the model was hosted."""
 
     instance_type: Text = None
@@ -49,7 +49,7 @@ class PublishedServing(Part):
     context_window: Size = None
 
 
-class PublishedTokens(Part):
+class PublishedTokens(PublishedPart):
     """Tokens, money and time, as they stand at the top of a record, in a summary's row and in a block of their own."""
 
     input_tokens: Count = None
@@ -69,7 +69,7 @@ class PublishedBlock(PublishedTokens):
     sources: Mapping[str, str] = {}
 
 
-class PublishedUnit(Part):
+class PublishedUnit(PublishedPart):
     """One unit that the judge scored."""
 
     completeness: Criterion = None
@@ -96,7 +96,7 @@ class PublishedUnit(Part):
         }
 
 
-class PublishedJudgeTokens(Part):
+class PublishedJudgeTokens(PublishedPart):
     """Of ``judge.token_usage``: codex's convention, the whole prompt with its cached parts inside."""
 
     input_tokens: Count = None
@@ -106,7 +106,7 @@ class PublishedJudgeTokens(Part):
     reasoning_output_tokens: Count = None
 
 
-class PublishedJudge(Part):
+class PublishedJudge(PublishedPart):
     """Of ``judge``: who scored."""
 
     model: Text = None
@@ -119,7 +119,7 @@ class PublishedJudge(Part):
     duration_ms: Annotated[float, BeforeValidator(_no_boolean), Field(ge=0)] | None = None
 
 
-class PublishedEvaluation(Part):
+class PublishedEvaluation(PublishedPart):
     """``eval.json``, and the block ``evaluation`` of ``metrics.json``, which is a copy of it."""
 
     scores: dict[str, PublishedUnit] | None = None
@@ -128,7 +128,7 @@ class PublishedEvaluation(Part):
     judge: PublishedJudge | None = None
 
 
-class PublishedIdentity(Part):
+class PublishedIdentity(PublishedPart):
     """What ran, as a trial's record and a run's summary tell it."""
 
     model: str = Field(min_length=1)
@@ -197,7 +197,7 @@ class PublishedSummary(PublishedIdentity):
     tasks: tuple[PublishedRow, ...]
 
 
-class PublishedNeed(Part):
+class PublishedNeed(PublishedPart):
     """What judgments of one task come to, in judged inputs."""
 
     floor: Score = None
@@ -209,7 +209,7 @@ class PublishedNeed(Part):
     tiers_seen: dict[str, int] = {}
 
 
-class PublishedJudging(Part):
+class PublishedJudging(PublishedPart):
     """Of ``judged_by``."""
 
     harness: Text = None
@@ -225,7 +225,7 @@ class PublishedJudging(Part):
     runs_failed: Count = None
 
 
-class PublishedJudgedInputs(Part):
+class PublishedJudgedInputs(PublishedPart):
     """Judged inputs, whose tasks are an object by their ids."""
 
     judged_by: PublishedJudging

@@ -4,9 +4,9 @@ from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from swetrials.records.base import PathPart, Record, fault_at
 from swetrials.records.cost import SELF_HOSTED
 from swetrials.records.evaluation import UNITS, task_score_of
+from swetrials.records.record import PathPart, Record, fault_at
 
 Tokens = int | None
 Total = int | None
@@ -14,7 +14,7 @@ Total = int | None
 _MOST_TOKENS, _MOST_STARTS, _MOST_SECONDS, _MOST_USD = 10**12, 10**6, 10**8, 10**6
 """Of one trial: what is beyond them is a slip, and would outweigh everything else in a mean."""
 
-_ROUNDING = 0.05 + 1e-9
+TASK_SCORE_ROUNDING = 0.05 + 1e-9
 """Task scores are printed with one decimal at least."""
 
 
@@ -93,7 +93,7 @@ class PublishedRun(Record):
         if self.units is None or self.task_score is None:
             return self
         mean = task_score_of(self.units.values())
-        if abs(self.task_score - mean) > _ROUNDING:
+        if abs(self.task_score - mean) > TASK_SCORE_ROUNDING:
             raise fault_at(f"{self.task_score:g} is not the mean of the five units, {mean:g}", "task_score")
         return self
 

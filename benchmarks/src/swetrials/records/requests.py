@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 from swetrials.records.usage import Usage, UsageReport
 
 

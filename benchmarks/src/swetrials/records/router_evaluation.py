@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.dataset import Complexity
 from swetrials.records.leaderboard import Estimate
+from swetrials.records.record import SCHEMA_VERSION, Record
 
 RouterStatus = Literal["ok", "nothing_clears_floor", "no_candidates"]
 FloorPolicy = Literal["judged", "fixed"]

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, PathPart, Record
 from swetrials.records.cost import Basis
 from swetrials.records.leaderboard import HostingBasis
+from swetrials.records.record import SCHEMA_VERSION, PathPart, Record
 
 
 class RouterMeans(Record):

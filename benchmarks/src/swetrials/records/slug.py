@@ -61,7 +61,12 @@ def bare_model(model: str) -> str:
     'claude-opus-4-6-v1'
     """
     last = model.rstrip("/").rsplit("/", 1)[-1]
-    return _strip_vendor(_REGION.sub("", _HINT.sub("", last)))
+    return _strip_vendor(_REGION.sub("", without_hint(last)))
+
+
+def without_hint(model: str) -> str:
+    """Return a model's id without Claude Code's ``[...]`` hint behind it, such as ``[1m]``, which no endpoint knows."""
+    return _HINT.sub("", model)
 
 
 def _strip_vendor(slug: str) -> str:

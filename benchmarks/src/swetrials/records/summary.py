@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from swetrials.records.base import SCHEMA_VERSION, Record
 from swetrials.records.cost import Cost
 from swetrials.records.leaderboard import Estimate
+from swetrials.records.record import SCHEMA_VERSION, Record
 from swetrials.records.usage import UsageReport
 
 

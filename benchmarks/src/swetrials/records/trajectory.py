@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 
 Completeness = Literal["complete", "lower_bound", "unknown"]
 """``complete``: all there was. ``lower_bound``: a killed, timed-out or cut stream. ``unknown``: no figure."""

@@ -5,7 +5,7 @@ from typing import Self
 
 from swetrials.records.usage import Usage, UsageReport
 
-_BUCKETS = tuple(name for name in Usage.model_fields if name != "input_total")
+BUCKETS = tuple(name for name in Usage.model_fields if name != "input_total")
 _BOUNDED = ("fresh_input", "cache_read", "cache_write", "output", "input_total")
 
 
@@ -29,7 +29,7 @@ class UsageSum:
         self.count += 1
         told_whole = usage.input_total is not None
         missing = False
-        for name in _BUCKETS:
+        for name in BUCKETS:
             value = getattr(usage, name)
             if value is not None:
                 self.buckets[name] = self.buckets.get(name, 0) + value

@@ -1,7 +1,7 @@
 """The runner's configuration out of its four layers: flags, environment, file, defaults."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import get_origin
 
@@ -30,6 +30,37 @@ def load_config(path: Path | None, environment: Mapping[str, str], flags: Mappin
     Raises:
         DocumentError: one problem per fault, naming the file and line, the variable or the flag.
     """
+    return explained_config(path, environment, flags).config
+
+
+@dataclass(frozen=True)
+class ExplainedConfig:
+    """A configuration, and where each of its values comes from.
+
+    Attributes:
+        config: the values.
+        flags: the keys that a flag gives.
+        variables: the keys that a variable of the environment gives.
+        source: the file; ``None``: there is none.
+    """
+
+    config: RunnerConfig
+    flags: frozenset[str]
+    variables: frozenset[str]
+    source: YamlSource | None
+
+    def origin(self, key: str) -> Origin | None:
+        """Return the flag, the variable, or the place in the file that gives a key; ``None``: its default holds."""
+        in_file = self.source if self.source is not None and (key,) in self.source.places else None
+        return _origin(key, (key,), self.flags, self.variables, in_file)
+
+
+def explained_config(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, object]) -> ExplainedConfig:
+    """Return the configuration as :func:`load_config` does, with what says where each value comes from.
+
+    Raises:
+        DocumentError: as there.
+    """
     source = read_yaml(path) if path is not None else None
     from_file = _file_layer(source)
     from_environment = {key: _value(key, text) for key, text in _environment_layer(environment).items()}
@@ -37,11 +68,7 @@ def load_config(path: Path | None, environment: Mapping[str, str], flags: Mappin
 
     def locate(loc: Loc) -> Origin:
         key = str(loc[0]) if loc else ""
-        if key in from_flags:
-            return Origin(f"--{key.replace('_', '-')}")
-        if key in from_environment:
-            return Origin(ENVIRONMENT_PREFIX + key.upper())
-        return Origin(source.file, source.places[loc]) if source is not None else Origin("configuration")
+        return _origin(key, loc, from_flags, from_environment, source) or Origin("configuration")
 
     problems = _misspelt_variables(environment)
     if from_flags.get("tasks") == ():
@@ -53,7 +80,18 @@ def load_config(path: Path | None, environment: Mapping[str, str], flags: Mappin
         raise DocumentError([*problems, *map(_named_once, error.problems)]) from None
     if problems:
         raise DocumentError(problems)
-    return config
+    return ExplainedConfig(config, frozenset(from_flags), frozenset(from_environment), source)
+
+
+def _origin(
+    key: str, loc: Loc, flags: Container[str], variables: Container[str], source: YamlSource | None
+) -> Origin | None:
+    """Return what gives a value: the strongest layer that has its key; ``None``: no layer at all."""
+    if key in flags:
+        return Origin(f"--{key.replace('_', '-')}")
+    if key in variables:
+        return Origin(ENVIRONMENT_PREFIX + key.upper())
+    return Origin(source.file, source.places[loc]) if source is not None else None
 
 
 def _named_once(problem: Problem) -> Problem:

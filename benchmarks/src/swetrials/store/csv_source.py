@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from swetrials.records.base import Record
+from swetrials.records.record import Record
 from swetrials.store.files import sha256_of
 from swetrials.store.problems import DocumentError, Problem
 from swetrials.store.reading import read_bytes

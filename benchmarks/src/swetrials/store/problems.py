@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 
 
 @dataclass(frozen=True)

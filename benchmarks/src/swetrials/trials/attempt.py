@@ -9,10 +9,10 @@ from anyio.to_thread import run_sync
 
 from swetrials.records.metrics import PATCH, AttemptRecord
 from swetrials.store.files import write_atomically, write_record_once
-from swetrials.trials.crew import Crew, Order
-from swetrials.trials.driving import Going, Watch, drive
+from swetrials.trials.attempt_session import AttemptSession, Watch, drive
 from swetrials.trials.gathering import gather
 from swetrials.trials.plan import prompt_for
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.workspace.instructions import SetAside, set_aside
 from swetrials.workspace.patch import apply_patch
 from swetrials.workspace.processes import Ended
@@ -37,7 +37,9 @@ def new_attempt_id(order: Order) -> str:
     return f"{order.trial.label[:40]}-{order.number}-{secrets.token_hex(4)}"
 
 
-async def run_attempt(crew: Crew, order: Order, attempt_id: str, ledger: list[Attempt], watch: Watch) -> Attempt:
+async def run_attempt(
+    context: RunContext, order: Order, attempt_id: str, ledger: list[Attempt], watch: Watch
+) -> Attempt:
     """Run an agent once on this machine, gather what it leaves, and add it to the trial's ledger.
 
     The attempt's stream, its requests and its standard error go to the trial's folder as they come, its record
@@ -50,15 +52,15 @@ async def run_attempt(crew: Crew, order: Order, attempt_id: str, ledger: list[At
         LaunchError: the agent cannot be started.
         OSError: the disk is full or not writable.
     """
-    route = crew.hosting.route(attempt_id)
+    route = context.hosting.route(attempt_id)
     # Without the meter the agent holds the real key, which may be in no variable of ours: a profile's, for one.
-    crew = crew.hiding(route.secrets)
-    require_room(crew.work_root, order.trial.folder.path)
-    async with attempt_space_aside(crew.work_root, attempt_id, keep=crew.keep_checkouts) as space:
-        aside = await run_sync(_furnish, crew, order, space)
+    context = context.hiding(route.secrets)
+    require_room(context.work_root, order.trial.folder.path)
+    async with attempt_space_aside(context.work_root, attempt_id, keep=context.keep_checkouts) as space:
+        aside = await run_sync(_furnish, context, order, space)
         prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)
-        going = Going(
-            crew=crew,
+        session = AttemptSession(
+            context=context,
             trial=order.trial,
             folder=order.folder,
             space=space,
@@ -69,31 +71,31 @@ async def run_attempt(crew: Crew, order: Order, attempt_id: str, ledger: list[At
             writable=[space.root],
         )
         try:
-            ended = await drive(going, watch)
+            ended = await drive(session, watch)
         except (OSError, anyio.get_cancelled_exc_class()):
-            await _enter(going, order, going.cut_short("cancelled"), ledger)
+            await _enter(session, order, session.cut_short("cancelled"), ledger)
             raise
-        return await _enter(going, order, ended, ledger)
+        return await _enter(session, order, ended, ledger)
 
 
-def _furnish(crew: Crew, order: Order, space: Space) -> tuple[SetAside, ...]:
+def _furnish(context: RunContext, order: Order, space: Space) -> tuple[SetAside, ...]:
     """Make the attempt's checkout, and return what of it the agent is not to see."""
-    crew.repositories.check_out(order.repo, order.commit, space.checkout)
+    context.repositories.check_out(order.repo, order.commit, space.checkout)
     for name, data in order.earlier.items():
         if name == PATCH:
             apply_patch(space.checkout, data)
         else:
             write_atomically(space.artifacts / name, data)
-    return set_aside(space.checkout) if crew.config.repo_instructions == "neutralise" else ()
+    return set_aside(space.checkout) if context.config.repo_instructions == "neutralise" else ()
 
 
-async def _enter(going: Going, order: Order, ended: Ended, ledger: list[Attempt]) -> Attempt:
+async def _enter(session: AttemptSession, order: Order, ended: Ended, ledger: list[Attempt]) -> Attempt:
     """Gather what an attempt left and enter it into the ledger and the budget, come what may."""
     with anyio.CancelScope(shield=True):
-        remains = going.remains(ended, order.queued_seconds)
-        attempt = Attempt(*await run_sync(gather, going.crew, order, remains))
+        output = session.output(ended, order.queued_seconds)
+        attempt = Attempt(*await run_sync(gather, session.context, order, output))
         ledger.append(attempt)
-        going.crew.budget.end(going.id, attempt.record.cost.amount_usd)
+        session.context.budget.end(session.id, attempt.record.cost.amount_usd)
         with suppress(OSError):  # on a full disk the trial's own record, which holds this one, has to survive
             await run_sync(write_record_once, order.folder / ATTEMPT, attempt.record)
     return ledger[-1]

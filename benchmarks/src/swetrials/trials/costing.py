@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from swetrials.hosting.base import Provider
 from swetrials.pricing.book import PriceBook
-from swetrials.pricing.hardware import hardware_cost
+from swetrials.pricing.hardware import THROUGHPUT, hardware_cost
 from swetrials.pricing.second_opinions import cost_disagreements
-from swetrials.providers.base import Provider
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import Finding
@@ -15,11 +15,9 @@ from swetrials.records.requests import RequestsBlock
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock
 
-_THROUGHPUT = "processed_tokens_per_second"
-
 
 class Pricing(Protocol):
-    """What prices an attempt: how the model is hosted, and what that costs. A crew is one."""
+    """What prices an attempt: how the model is hosted, and what that costs. A context is one."""
 
     @property
     def config(self) -> RunnerConfig:
@@ -60,7 +58,7 @@ def _by_tokens(config: RunnerConfig, provider: Provider) -> bool:
 
 
 def attempt_cost(
-    crew: Pricing,
+    context: Pricing,
     usage: UsageBlock,
     telemetry: VllmPrometheus | None,
     *,
@@ -72,7 +70,7 @@ def attempt_cost(
     """Return the cost of an attempt: free where declared, else tokens x price, or hours x rate.
 
     Args:
-        crew: the run, with its provider and its prices.
+        context: the run, with its provider and its prices.
         usage: the attempt's tokens; the headline is what is paid.
         telemetry: the server's counters, whose throughput shares a rented machine out.
         reported_usd: the agent's own figure. It stands beside the cost and is never used: with a custom endpoint
@@ -81,23 +79,23 @@ def attempt_cost(
         at: when it began, since prices change.
         requests: what the meter saw, whose parts say which model answered at which terms.
     """
-    config = crew.config
-    if crew.provider.priced == "free":
+    config = context.config
+    if context.provider.priced == "free":
         cost = Cost(amount_usd=0, basis="free", status="complete")
     elif config.dollars_per_hour is not None:
         cost = hardware_cost(
             usage.headline.usage.total,
-            telemetry.derived.get(_THROUGHPUT) if telemetry else None,
+            telemetry.derived.get(THROUGHPUT) if telemetry else None,
             config.dollars_per_hour,
             config.box_share,
             wall_seconds,
             config.concurrency,
             completeness=usage.headline.completeness,
         )
-    elif crew.provider.priced == "hardware":
-        cost = Cost(note=unpriced(config, crew.provider, crew.prices))
+    elif context.provider.priced == "hardware":
+        cost = Cost(note=unpriced(config, context.provider, context.prices))
     else:
-        cost = crew.prices.token_cost(
+        cost = context.prices.token_cost(
             usage.headline,
             config.model,
             config.provider,
@@ -110,14 +108,14 @@ def attempt_cost(
 
 
 def cost_doubts(
-    crew: Pricing, usage: UsageBlock, cost: Cost, requests: RequestsBlock | None, at: datetime
+    context: Pricing, usage: UsageBlock, cost: Cost, requests: RequestsBlock | None, at: datetime
 ) -> Sequence[Finding]:
     """Return findings on an attempt's cost: other figures that differ from it, and a limit that cannot be kept."""
-    config = crew.config
-    if not _by_tokens(config, crew.provider):
+    config = context.config
+    if not _by_tokens(config, context.provider):
         return ()
     parts = requests.parts if requests else ()
-    found = cost_disagreements(crew.prices, usage, cost, parts, config.model, config.provider, config.aws_region, at)
+    found = cost_disagreements(context.prices, usage, cost, parts, config.model, config.provider, config.aws_region, at)
     if config.max_budget_usd is not None and cost.lacks_a_price:
         message = f"--max-budget-usd cannot be kept: {cost.note}"
         found.append(Finding(code="cost_limit_not_kept", severity="warning", message=message))

@@ -14,17 +14,17 @@ from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
 from swetrials.trials.costing import attempt_cost, cost_doubts
-from swetrials.trials.crew import Crew, Order
+from swetrials.trials.outcome_classification import decide
 from swetrials.trials.plausibility import call_doubts, stream_doubts, usage_doubts
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.seen import Seen
-from swetrials.trials.telling import TRAJECTORY, doubtful_doings, keep, told
-from swetrials.trials.verdict import decide
-from swetrials.trials.witnesses import counter_disagreements, other_models, unconfirmed, usage_block
+from swetrials.trials.trajectory_building import TRAJECTORY, doubtful_doings, keep, told
+from swetrials.trials.usage_reconciliation import counter_disagreements, other_models, unconfirmed, usage_block
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import SetAside, put_back
-from swetrials.workspace.leavings import open_left
 from swetrials.workspace.patch import make_patch
 from swetrials.workspace.processes import Ended
+from swetrials.workspace.safe_read import open_left
 from swetrials.workspace.space import Space
 
 STREAM = "stream.jsonl"
@@ -39,7 +39,7 @@ _STDERR_TAIL_BYTES = 4_000
 
 
 @dataclass(frozen=True)
-class Remains:
+class AttemptOutput:
     """An attempt that is over, before its folders are removed."""
 
     id: str
@@ -99,40 +99,40 @@ def turns_of(requests: RequestsBlock | None, tally: Tally) -> int | None:
     return max(requests.turns - tally.turns_of_subagents, 0)
 
 
-def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, dict[str, bytes]]:
+def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[AttemptRecord, dict[str, bytes]]:
     """Return an attempt's record, and its artifacts with secrets masked."""
     findings: list[Finding] = []
-    tally, ended, end = remains.tally, remains.ended, remains.tally.end
-    stderr_tail = keep_stderr(crew, remains.space, order.folder)
-    artifacts = _artifacts(crew, remains.space, findings)
-    if patch := _patch(crew, order, remains, findings):
-        artifacts[PATCH] = crew.redactor.bytes(patch)
-    outcome = decide(tally, ended, artifacts, remains.seen, stderr_tail, crew.config.idle_timeout_seconds)
-    usage = remains.usage
-    cost = cost_of(crew, remains, usage)
-    trajectory = told(crew, order, remains.recorder, tally, outcome, usage, cost)
+    tally, ended, end = output.tally, output.ended, output.tally.end
+    stderr_tail = keep_stderr(context, output.space, order.folder)
+    artifacts = _artifacts(context, output.space, findings)
+    if patch := _patch(context, order, output, findings):
+        artifacts[PATCH] = context.redactor.bytes(patch)
+    outcome = decide(tally, ended, artifacts, output.seen, stderr_tail, context.config.idle_timeout_seconds)
+    usage = output.usage
+    cost = cost_of(context, output, usage)
+    trajectory = told(context, order, output.recorder, tally, outcome, usage, cost)
     keep(order, trajectory)
     findings += _doubts(tally, ended)
-    findings += _doubts_of_the_route(crew, remains)
-    findings += cost_doubts(crew, usage, cost, remains.requests, ended.started_at)
-    findings += usage_doubts(usage.reported, usage.metered, remains.turns)
+    findings += _doubts_of_the_route(context, output)
+    findings += cost_doubts(context, usage, cost, output.requests, ended.started_at)
+    findings += usage_doubts(usage.reported, usage.metered, output.turns)
     findings += unconfirmed(usage)
-    findings += stream_doubts(tally, remains.metered, remains.turns)
-    findings += doubtful_doings(crew, order, remains.space, trajectory)
+    findings += stream_doubts(tally, output.metered, output.turns)
+    findings += doubtful_doings(context, order, output.space, trajectory)
     record = AttemptRecord(
-        id=remains.id,
+        id=output.id,
         number=order.number,
         reason=order.reason,
         started_at=ended.started_at.isoformat(),
         ended_at=ended.ended_at.isoformat(),
-        outcome=outcome.model_copy(update={"detail": crew.redactor.text(outcome.detail)}),
+        outcome=outcome.model_copy(update={"detail": context.redactor.text(outcome.detail)}),
         artifacts_produced=tuple(name for name in EXPECTED_ARTIFACTS if name in artifacts),
         usage=usage,
         subagent_usage=tally.subagent_usage,
-        requests=remains.requests,
+        requests=output.requests,
         cost=cost,
-        time=remains.time,
-        num_turns=remains.turns,
+        time=output.time,
+        num_turns=output.turns,
         exit_code=ended.exit_code,
         ended_by=ended.cause,
         survivors=ended.survivors,
@@ -141,52 +141,52 @@ def gather(crew: Crew, order: Order, remains: Remains) -> tuple[AttemptRecord, d
         api_error_status=end.api_error_status if end else None,
         stream_log=f"attempts/{order.number}/{STREAM}",
         trajectory=f"attempts/{order.number}/{TRAJECTORY}",
-        vllm_prometheus=remains.telemetry,
+        vllm_prometheus=output.telemetry,
         findings=tuple(findings),
     )
     return record, artifacts
 
 
-def cost_of(crew: Crew, remains: Remains, usage: UsageBlock) -> Cost:
+def cost_of(context: RunContext, output: AttemptOutput, usage: UsageBlock) -> Cost:
     """Return what an agent that is over has cost."""
-    end = remains.tally.end
+    end = output.tally.end
     return attempt_cost(
-        crew,
+        context,
         usage,
-        remains.telemetry,
+        output.telemetry,
         reported_usd=end.cost_usd if end else None,
-        wall_seconds=remains.ended.wall_seconds,
-        at=remains.ended.started_at,
-        requests=remains.requests,
+        wall_seconds=output.ended.wall_seconds,
+        at=output.ended.started_at,
+        requests=output.requests,
     )
 
 
-def _patch(crew: Crew, order: Order, remains: Remains, findings: list[Finding]) -> bytes:
-    checkout = remains.space.checkout
-    if remains.aside:
-        message = f"out of the agent's sight: {', '.join(str(file.path) for file in remains.aside)}"
+def _patch(context: RunContext, order: Order, output: AttemptOutput, findings: list[Finding]) -> bytes:
+    checkout = output.space.checkout
+    if output.aside:
+        message = f"out of the agent's sight: {', '.join(str(file.path) for file in output.aside)}"
         findings.append(Finding(code="instructions_neutralised", severity="info", message=message))
     try:
-        put_back(checkout, remains.aside)
-        return make_patch(crew.repositories, order.repo, order.commit, checkout)
+        put_back(checkout, output.aside)
+        return make_patch(context.repositories, order.repo, order.commit, checkout)
     except (GitError, OSError) as error:
-        findings.append(Finding(code="patch_failed", severity="error", message=crew.redactor.text(str(error))))
+        findings.append(Finding(code="patch_failed", severity="error", message=context.redactor.text(str(error))))
         return b""
 
 
-def keep_stderr(crew: Crew, space: Space, folder: Path) -> str:
+def keep_stderr(context: RunContext, space: Space, folder: Path) -> str:
     """Keep what an agent wrote to standard error in a folder, secrets masked, and return the end of it."""
     said = b""
     if (file := open_left(space.root, STDERR)) is not None:
         with file:
             file.seek(-min(_LARGEST_STDERR_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
-            said = crew.redactor.bytes(file.read())
+            said = context.redactor.bytes(file.read())
     with suppress(OSError):  # on a full disk the attempt's record is what has to survive
         write_atomically(folder / STDERR, said)
     return said[-_STDERR_TAIL_BYTES:].decode(errors="replace").strip()
 
 
-def _artifacts(crew: Crew, space: Space, findings: list[Finding]) -> dict[str, bytes]:
+def _artifacts(context: RunContext, space: Space, findings: list[Finding]) -> dict[str, bytes]:
     artifacts: dict[str, bytes] = {}
     for name in EXPECTED_ARTIFACTS:
         if name == PATCH or (file := open_left(space.artifacts, name)) is None:
@@ -198,7 +198,7 @@ def _artifacts(crew: Crew, space: Space, findings: list[Finding]) -> dict[str, b
             message = f"{name} is cut at {_LARGEST_ARTIFACT_BYTES} bytes"
             findings.append(Finding(code="artifact_cut", severity="warning", message=message))
         if data.strip():
-            artifacts[name] = crew.redactor.bytes(data)
+            artifacts[name] = context.redactor.bytes(data)
     return artifacts
 
 
@@ -216,14 +216,14 @@ def _doubts(tally: Tally, ended: Ended) -> list[Finding]:
     return findings
 
 
-def _doubts_of_the_route(crew: Crew, remains: Remains) -> list[Finding]:
+def _doubts_of_the_route(context: RunContext, output: AttemptOutput) -> list[Finding]:
     findings = []
-    if remains.unmetered:
-        message = f"the meter stepped aside: {remains.unmetered}"
+    if output.unmetered:
+        message = f"the meter stepped aside: {output.unmetered}"
         findings.append(Finding(code="not_metered", severity="warning", message=message))
-    if remains.requests is not None:
-        findings += other_models(crew.config.model, remains.requests.models_served)
-        findings += call_doubts(remains.requests, remains.metered)
-    if remains.telemetry is not None:
-        findings += counter_disagreements(remains.usage.headline, remains.telemetry)
+    if output.requests is not None:
+        findings += other_models(context.config.model, output.requests.models_served)
+        findings += call_doubts(output.requests, output.metered)
+    if output.telemetry is not None:
+        findings += counter_disagreements(output.usage.headline, output.telemetry)
     return findings

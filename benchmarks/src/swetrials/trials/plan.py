@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.agents.base import Agent, Skill
+from swetrials.errors import KnownError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Task, repository_name
-from swetrials.records.errors import KnownError
 from swetrials.records.limits import Limits
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import LoadedDataset

@@ -5,7 +5,7 @@ from swetrials.records.metrics import Finding
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.usage import UsageReport
 from swetrials.trials.seen import Seen
-from swetrials.trials.witnesses import DISAGREEMENT
+from swetrials.trials.usage_reconciliation import DISAGREEMENT
 
 LEAST_OUTPUT_PER_TURN = 10
 """An agent that edits files cannot say less in a response, on average."""

@@ -20,7 +20,7 @@ from swetrials.store.results import ATTEMPTS, TrialFolder
 from swetrials.trials.attempt import ATTEMPT, LOST
 from swetrials.trials.costing import Pricing, attempt_cost
 from swetrials.trials.gathering import STREAM, turns_of
-from swetrials.trials.witnesses import cut_usage_block
+from swetrials.trials.usage_reconciliation import cut_usage_block
 from swetrials.wire.meter.block import requests_block
 
 REQUESTS = "requests.jsonl"

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from swetrials import __version__
-from swetrials.providers.base import hosting_record
+from swetrials.hosting.base import hosting_record
 from swetrials.records.cost import Cost
 from swetrials.records.known import known_sum
 from swetrials.records.metrics import (
@@ -25,20 +25,20 @@ from swetrials.records.usage import UsageBlock
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import sha256_of
 from swetrials.trials.attempt import LOST, Attempt
-from swetrials.trials.crew import Crew
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Trial, prompt_sha256
-from swetrials.trials.witnesses import disagreements, joined
+from swetrials.trials.run_context import RunContext
+from swetrials.trials.usage_reconciliation import disagreements, joined
 
 _DIGITS = 3  # of seconds
 
 
 @dataclass
-class Ledger:
+class TrialLedger:
     """A trial under way: its identity, what earlier sessions have left of it, and the attempts made so far."""
 
-    crew: Crew
+    context: RunContext
     dataset: LoadedDataset
     trial: Trial
     planned_at: datetime
@@ -54,13 +54,13 @@ class Ledger:
         return (*self.earlier.attempts, *(attempt.record for attempt in self.attempts))
 
 
-def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
+def record_of(ledger: TrialLedger, ended: datetime | None) -> Metrics:
     """Build the record of a trial as it stands: before its end, after it, or cut short.
 
     Its sums are over all attempts that it ever had. How it ended is what the last attempt of this session says.
     """
-    crew, trial = ledger.crew, ledger.trial
-    config, task = crew.config, trial.task
+    context, trial = ledger.context, ledger.trial
+    config, task = context.config, trial.task
     last = ledger.attempts[-1].record if ledger.attempts else None
     outcome = ledger.failure or (last.outcome if last and ended else _stopped(ended))
     before_the_first = (ledger.started_at - ledger.planned_at).total_seconds()
@@ -72,13 +72,13 @@ def record_of(ledger: Ledger, ended: datetime | None) -> Metrics:
         tags=task.tags,
         model=config.model,
         model_slug=model_slug(config.model),
-        agent=crew.agent.folder,
+        agent=context.agent.folder,
         skill=config.skill,
         provider=config.provider,
         endpoint=config.endpoint,
         aws_region=config.aws_region,
-        serving=crew.provider.serving,
-        hosting=hosting_record(config, crew.hosting),
+        serving=context.provider.serving,
+        hosting=hosting_record(config, context.hosting),
         artifacts_produced=last.artifacts_produced if last else (),
         is_error=outcome.kind is not OutcomeKind.COMPLETED,
         result_subtype=last.result_subtype if last else None,
@@ -154,7 +154,7 @@ def _stopped(ended: datetime | None) -> Outcome:
     return Outcome.of(OutcomeKind.INTERRUPTED, detail)
 
 
-def _identity(ledger: Ledger) -> TrialIdentity:
+def _identity(ledger: TrialLedger) -> TrialIdentity:
     trial, dataset = ledger.trial, ledger.dataset
     stamp = ledger.started_at.strftime("%Y%m%dT%H%M%S.%fZ")
     return TrialIdentity(
@@ -165,29 +165,29 @@ def _identity(ledger: Ledger) -> TrialIdentity:
         dataset_sha256=dataset.sha256,
         task_sha256=dataset.task_sha256(trial.task),
         given_sha256=_given(ledger),
-        rehearsal=ledger.crew.config.provider == "rehearsal",
+        rehearsal=ledger.context.provider.scripted,
     )
 
 
-def _given(ledger: Ledger) -> str | None:
-    crew = ledger.crew
+def _given(ledger: TrialLedger) -> str | None:
+    context = ledger.context
     if ledger.commit is None:
         return None
-    return given_sha256(ledger.trial.task, ledger.commit, sha256_of(crew.skill.text), crew.limits)
+    return given_sha256(ledger.trial.task, ledger.commit, sha256_of(context.skill.text), context.limits)
 
 
-def _provenance(ledger: Ledger) -> Provenance:
-    crew = ledger.crew
+def _provenance(ledger: TrialLedger) -> Provenance:
+    context = ledger.context
     return Provenance(
         harness_version=__version__,
-        agent_version=crew.installed.version,
-        skill_sha256=sha256_of(crew.skill.text),
+        agent_version=context.installed.version,
+        skill_sha256=sha256_of(context.skill.text),
         prompt_sha256=prompt_sha256(ledger.trial.task),
         commit=ledger.commit,
-        sandbox=crew.sandbox.name,
-        runs_as_root=bool(crew.sandbox.as_root),
-        permission_mode=crew.config.permission_mode,
-        limits=crew.limits,
+        sandbox=context.sandbox.name,
+        runs_as_root=bool(context.sandbox.as_root),
+        permission_mode=context.config.permission_mode,
+        limits=context.limits,
         python_version=platform.python_version(),
         platform=platform.platform(),
     )

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 from swetrials.store.project import Project
-from swetrials.trials.crew import Sandbox
 from swetrials.workspace.environment import is_open_folder, search_path, toolchain_roots
-from swetrials.workspace.sandbox import NOT_WANTED, Absence, confined, given_up, probe
+from swetrials.workspace.sandbox import NOT_WANTED, Absence, Sandbox, confined, given_up, probe
 
 
 class SandboxError(KnownError):
@@ -32,9 +31,9 @@ def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
     found = probe()
     if isinstance(found, Absence):
         if wanted == "bubblewrap":
-            raise SandboxError(f"sandbox: {found.why}; {found.mend}")
+            raise SandboxError(f"sandbox: {found.why}; {found.fix}")
         return Sandbox(None, missing=found)
-    hidden = tuple(dict.fromkeys(place.resolve() for place in (project.root.parent, *private, *_covered())))
+    hidden = tuple(dict.fromkeys(place.resolve() for place in (project.private, *private, *_covered())))
     readable = toolchains(os.environ)
     try:
         confined((), bwrap=found, writable=(), hidden=hidden, readable=readable)

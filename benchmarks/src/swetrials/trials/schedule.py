@@ -14,21 +14,21 @@ from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_record
 from swetrials.store.results import ATTEMPTS, TrialFolder, move_files, move_to_trash, state_of
-from swetrials.trials.crew import Crew
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
-from swetrials.trials.record import Ledger, record_of
-from swetrials.trials.standing import Standing
+from swetrials.trials.record import TrialLedger, record_of
+from swetrials.trials.resume_state import Standing
+from swetrials.trials.run_context import RunContext
 from swetrials.trials.trial import Observer, environment_failure, leave_out, run_trial
-from swetrials.workspace.places import one_of
+from swetrials.workspace.semaphore import one_of
 from swetrials.workspace.space import remove_tree
 
 T = TypeVar("T")
 
 
 async def run_trials(
-    crew: Crew,
+    context: RunContext,
     dataset: LoadedDataset,
     standings: Sequence[Standing],
     results: Path,
@@ -43,7 +43,7 @@ async def run_trials(
     ``interrupted`` record for each trial that had started, and goes on to the caller.
 
     Args:
-        crew: what the trials share.
+        context: what the trials share.
         dataset: where their tasks are from.
         standings: the trials, with what is on disk of them.
         results: root of the results tree, where earlier trials are moved to the trash.
@@ -56,13 +56,13 @@ async def run_trials(
     async def one(index: int) -> None:
         standing = standings[index]
         earlier = standing.earlier  # read while everything is still in its place
-        about = crew, dataset, standing.trial, planned_at
-        if crew.budget.closed:
-            spent = Outcome.of(OutcomeKind.BUDGET_SPENT, f"not begun: {crew.budget.told}")
+        about = context, dataset, standing.trial, planned_at
+        if context.budget.closed:
+            spent = Outcome.of(OutcomeKind.BUDGET_SPENT, f"not begun: {context.budget.told}")
             records[index] = leave_out(*about, observe, earlier, spent, keep=standing.stale)
             return
         now = datetime.now(UTC)
-        unbegun = record_of(Ledger(*about, now, earlier, commit=standing.commit), now)
+        unbegun = record_of(TrialLedger(*about, now, earlier, commit=standing.commit), now)
         try:
             aside = _set_aside(standing, unbegun, results)
         except OSError as error:
@@ -73,34 +73,34 @@ async def run_trials(
         finally:
             _put_back(standing, aside, results)
 
-    await in_turn(crew, range(len(standings)), one)
+    await in_turn(context, range(len(standings)), one)
     return [records[index] for index in sorted(records)]
 
 
-async def in_turn(crew: Crew, items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
+async def in_turn(context: RunContext, items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
     """Do some work on each item, at most ``concurrency`` at a time, and count the budget meanwhile.
 
     Work begins in the order of the items, never while the provider throttles, and within ``provider_concurrency``
     of all that share the working folder. It has to look for itself whether the budget is spent by then.
     """
-    places = anyio.CapacityLimiter(crew.config.concurrency)
+    places = anyio.CapacityLimiter(context.config.concurrency)
 
     async def one(item: T) -> None:
-        async with places, _place_at_provider(crew):
-            await crew.backoff.over()
+        async with places, _place_at_provider(context):
+            await context.backoff.over()
             await work(item)
 
     async with anyio.create_task_group() as counting:
-        counting.start_soon(crew.budget.keep_counting)
+        counting.start_soon(context.budget.keep_counting)
         async with anyio.create_task_group() as group:
             for item in items:
                 group.start_soon(one, item)
         counting.cancel_scope.cancel()
 
 
-def _place_at_provider(crew: Crew) -> AbstractAsyncContextManager[None]:
-    limit = crew.config.provider_concurrency
-    return one_of(crew.work_root / "places" / crew.config.provider, limit) if limit else nullcontext()
+def _place_at_provider(context: RunContext) -> AbstractAsyncContextManager[None]:
+    limit = context.config.provider_concurrency
+    return one_of(context.work_root / "places" / context.config.provider, limit) if limit else nullcontext()
 
 
 def _set_aside(standing: Standing, unbegun: Metrics, results: Path) -> Path | None:

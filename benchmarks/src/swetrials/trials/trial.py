@@ -10,20 +10,20 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
-from swetrials.providers.base import ProviderError
+from swetrials.hosting.base import ProviderError
 from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_atomically, write_record
-from swetrials.trials.again import next_order
-from swetrials.trials.crew import Crew, Order
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.plan import Trial
-from swetrials.trials.record import Ledger, record_of
-from swetrials.trials.telling import TRAJECTORY
+from swetrials.trials.record import TrialLedger, record_of
+from swetrials.trials.retry_policy import next_order
+from swetrials.trials.run_context import Order, RunContext
+from swetrials.trials.trajectory_building import TRAJECTORY
 from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError
 from swetrials.workspace.space import require_room
@@ -47,7 +47,7 @@ Observer = Callable[[Progress], None]
 
 
 async def run_trial(
-    crew: Crew,
+    context: RunContext,
     dataset: LoadedDataset,
     trial: Trial,
     planned_at: datetime,
@@ -61,12 +61,12 @@ async def run_trial(
     the final record replaces it in one step, after every other file of the trial is in place. What earlier sessions
     have left of the trial is in both.
     """
-    ledger = Ledger(crew, dataset, trial, planned_at, datetime.now(UTC), earlier)
+    ledger = TrialLedger(context, dataset, trial, planned_at, datetime.now(UTC), earlier)
     repo = dataset.repo_address(trial.task)
     try:
         observe(_progress(ledger, "checkout"))
-        require_room(crew.work_root, trial.folder.path)
-        ledger.commit = await run_sync(crew.repositories.resolve, repo, trial.task.ref)
+        require_room(context.work_root, trial.folder.path)
+        ledger.commit = await run_sync(context.repositories.resolve, repo, trial.task.ref)
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
         order = Order(trial, repo, ledger.commit, number=ledger.earlier.next_number, reason="first")
         await _attempts(ledger, order, observe, machines)
@@ -79,7 +79,7 @@ async def run_trial(
 
 
 def leave_out(
-    crew: Crew,
+    context: RunContext,
     dataset: LoadedDataset,
     trial: Trial,
     planned_at: datetime,
@@ -92,7 +92,7 @@ def leave_out(
     """Return the record of a trial that was not begun.
 
     Args:
-        crew: what the trials share.
+        context: what the trials share.
         dataset: where its task is from.
         trial: the trial.
         planned_at: when it was planned.
@@ -102,7 +102,7 @@ def leave_out(
         keep: leave what is on disk of it; without that, the record is written.
     """
     now = datetime.now(UTC)
-    ledger = Ledger(crew, dataset, trial, planned_at, now, earlier, failure=why)
+    ledger = TrialLedger(context, dataset, trial, planned_at, now, earlier, failure=why)
     if not keep:
         return _finish(ledger, observe)
     metrics = record_of(ledger, now)
@@ -110,8 +110,8 @@ def leave_out(
     return metrics
 
 
-async def _attempts(ledger: Ledger, order: Order, observe: Observer, machines: Machines) -> None:
-    crew, trial = ledger.crew, ledger.trial
+async def _attempts(ledger: TrialLedger, order: Order, observe: Observer, machines: Machines) -> None:
+    context, trial = ledger.context, ledger.trial
 
     def watch(tally: Tally, cost_usd: float | None) -> None:
         state = f"retrying ({tally.pending_retry.reason})" if tally.pending_retry else _STATES[order.reason]
@@ -120,20 +120,20 @@ async def _attempts(ledger: Ledger, order: Order, observe: Observer, machines: M
     while True:
         if machines.waiting:
             observe(_progress(ledger, machines.waiting))
-        attempt = await machines.attempt(crew, order, ledger.attempts, watch)
-        following = next_order(crew.config, order, ledger.attempts)
-        if following is None or crew.budget.closed:
+        attempt = await machines.attempt(context, order, ledger.attempts, watch)
+        following = next_order(context.config, order, ledger.attempts)
+        if following is None or context.budget.closed:
             return
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
         if attempt.record.outcome.kind is OutcomeKind.RATE_LIMITED:
-            crew.backoff.throttled()  # the meter, where there is one, has said so already
-        if crew.backoff.seconds_left:
+            context.backoff.throttled()  # the meter, where there is one, has said so already
+        if context.backoff.seconds_left:
             observe(_progress(ledger, "waiting for the provider"))
-        order = replace(following, queued_seconds=await crew.backoff.over())
+        order = replace(following, queued_seconds=await context.backoff.over())
 
 
 def _progress(
-    ledger: Ledger, state: str, turns: int = 0, tokens: int | None = None, cost_usd: float | None = None
+    ledger: TrialLedger, state: str, turns: int = 0, tokens: int | None = None, cost_usd: float | None = None
 ) -> Progress:
     """Return how a trial is getting on: what the attempt under way has come to, and all of those before it."""
     before = ledger.records
@@ -158,7 +158,7 @@ def environment_failure(error: Exception) -> Outcome:
     return Outcome.of(OutcomeKind.AGENT_CRASHED, detail, blame=Blame.ENVIRONMENT)
 
 
-def _finish(ledger: Ledger, observe: Observer) -> Metrics:
+def _finish(ledger: TrialLedger, observe: Observer) -> Metrics:
     ended = datetime.now(UTC)
     try:
         metrics = _written(ledger, ended)
@@ -181,7 +181,7 @@ def _finish(ledger: Ledger, observe: Observer) -> Metrics:
     return metrics
 
 
-def _written(ledger: Ledger, ended: datetime) -> Metrics:
+def _written(ledger: TrialLedger, ended: datetime) -> Metrics:
     folder = ledger.trial.folder
     if ledger.attempts:
         last = ledger.attempts[-1]

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 import certifi
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
 from swetrials.wire.model_list import is_loopback
 
 

@@ -190,7 +190,7 @@ def _sums(left: Mapping[float, float], right: Mapping[float, float]) -> dict[flo
     return {bound: left.get(bound, 0.0) + right.get(bound, 0.0) for bound in {**left, **right}}
 
 
-class Window:
+class CounterWindow:
     """What a server did between the first and the last scrape, in constant memory.
 
     A restart sets a server's counters to zero. What it counted up to the last scrape before is kept and what

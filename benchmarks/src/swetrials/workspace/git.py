@@ -1,15 +1,15 @@
 """One way to run git: words instead of a shell, never a prompt, never a program that a repository names."""
 
 import os
-import signal
 import subprocess
 import urllib.parse
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
+from swetrials.workspace.process_tree import kill_group
 
 LOCAL_LIMIT_SECONDS = 600.0
 """Longest time for a command that stays on this machine."""
@@ -113,7 +113,7 @@ def run_git(
     *arguments: str | Path,
     purpose: str,
     environment: Mapping[str, str],
-    mend: str = "",
+    fix: str = "",
     cwd: Path | None = None,
     stdin: bytes = b"",
     stdout: IO[bytes] | None = None,
@@ -129,7 +129,7 @@ def run_git(
         arguments: the words after ``git``. Text from outside stands behind ``--`` or ``--end-of-options``.
         purpose: what the command is for, as it completes "cannot ...".
         environment: from :func:`users_environment` or :func:`sealed_environment`.
-        mend: what a person can do about a failure.
+        fix: what a person can do about a failure.
         cwd: the folder to run in.
         stdin: bytes to feed it.
         stdout: a file to write to instead of returning the output.
@@ -155,13 +155,13 @@ def run_git(
         try:
             printed, complaints = process.communicate(stdin, timeout=limit_seconds)
         except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise GitError(f"cannot {purpose}: git took longer than {limit_seconds:g} s") from None
             raise
     if process.returncode not in good_exit_codes:
         words = last_words(complaints) or f"git ended with exit code {process.returncode}"
-        raise GitError(f"cannot {purpose}: {words}" + (f"; {mend}" if mend else ""))
+        raise GitError(f"cannot {purpose}: {words}" + (f"; {fix}" if fix else ""))
     return printed or b""
 
 
@@ -171,8 +171,7 @@ def stop_fetches() -> None:
     They run in threads, which no cancellation reaches, and may take an hour.
     """
     for group in list(_fetches):
-        with suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
+        kill_group(group)
 
 
 @contextmanager

@@ -1,11 +1,9 @@
 """Running a program so that nothing of it is left: own group, limits that do not depend on output, and proof."""
 
 import os
-import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,10 +11,10 @@ from typing import IO, Literal
 
 import anyio
 import anyio.abc
-import anyio.to_thread
-import psutil
+from anyio.to_thread import run_sync
 
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
+from swetrials.workspace.process_tree import Mark, ProcessTree, kill_group
 
 MARK = "ATTEMPT_ID"
 """Environment variable by which the processes of an attempt are known, wherever they went."""
@@ -32,8 +30,7 @@ _elsewhere: list[Callable[[], None]] = []
 # What kills programs that somebody else runs for us.
 
 _CHUNK_BYTES = 1 << 18
-_KILL_SECONDS = 5.0
-_PAUSE_SECONDS = 0.02
+_EXIT_SECONDS = 5.0
 
 
 class LaunchError(KnownError):
@@ -50,7 +47,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProcessLimits:
     """How long a program may take, and how long it is given to end.
 
     Attributes:
@@ -89,7 +86,7 @@ class Ended:
 
 async def run_group(
     command: Command,
-    limits: Limits,
+    limits: ProcessLimits,
     *,
     mark: str,
     on_output: Callable[[bytes], bool],
@@ -98,10 +95,9 @@ async def run_group(
 ) -> Ended:
     """Run a program in a session and process group of its own, and leave nothing of it behind.
 
-    However it ends, by itself too, everything that belongs to it is stopped: TERM to the group, time to drain
-    while output is still read, then KILL for the group, its descendants and every process that carries its
-    mark in the environment. What has left the group, cleared its environment and lost its parents cannot be
-    told apart; in the sandbox it dies with its process namespace all the same. Memory use is constant.
+    However it ends, by itself too, everything that belongs to its :class:`ProcessTree` is stopped: TERM, time to
+    drain while output is still read, then KILL. What no look can tell apart dies with its process namespace in the
+    sandbox all the same. Memory use is constant.
 
     Args:
         command: what to start; ``ATTEMPT_ID`` is added to its environment.
@@ -120,7 +116,9 @@ async def run_group(
         return await _run(command, limits, mark, on_output, file, stdin)
 
 
-async def run_captured(command: Command, limits: Limits, *, mark: str, tail_bytes: int = 20_000) -> tuple[Ended, bytes]:
+async def run_captured(
+    command: Command, limits: ProcessLimits, *, mark: str, tail_bytes: int = 20_000
+) -> tuple[Ended, bytes]:
     """Run a program as :func:`run_group` does and return the end of its output, standard error included.
 
     Raises:
@@ -142,13 +140,7 @@ def stop_marked(mark: str) -> int:
 
     For clearing up after a harness that was killed itself.
     """
-    found: set[psutil.Process] = set()
-    give_up_at = time.monotonic() + _KILL_SECONDS
-    while (alive := _alive(lambda process: _carries(process, mark))) and time.monotonic() < give_up_at:
-        found |= alive
-        _kill(alive)
-        time.sleep(_PAUSE_SECONDS)
-    return len(found)
+    return ProcessTree(Mark(MARK, mark)).stop().members
 
 
 def kill_running() -> None:
@@ -157,7 +149,7 @@ def kill_running() -> None:
     Whoever waits for it goes on as ever. It may be called from a signal handler.
     """
     for leader in list(_running):
-        _signal_group(leader, signal.SIGKILL)
+        kill_group(leader)
     for kill in list(_elsewhere):
         kill()
 
@@ -174,7 +166,7 @@ def killed_too(kill: Callable[[], None]) -> Iterator[None]:
 
 async def _run(
     command: Command,
-    limits: Limits,
+    limits: ProcessLimits,
     mark: str,
     on_output: Callable[[bytes], bool],
     stderr: IO[bytes] | int,
@@ -222,13 +214,12 @@ class _Watch:
     """One running program: what was seen of it, and how it is stopped."""
 
     def __init__(
-        self, process: anyio.abc.Process, mark: str, limits: Limits, on_output: Callable[[bytes], bool]
+        self, process: anyio.abc.Process, mark: str, limits: ProcessLimits, on_output: Callable[[bytes], bool]
     ) -> None:
         self._process = process
-        self._mark = mark
+        self._tree = ProcessTree(Mark(MARK, mark), process.pid)
         self._limits = limits
         self._on_output = on_output
-        self._members: set[psutil.Process] = set()
         self._failure: Exception | None = None
         self._changed = anyio.Event()
         self._output_ended = anyio.Event()
@@ -306,81 +297,12 @@ class _Watch:
 
     async def _stop(self) -> int:
         """Stop whatever is left, let the output run dry, and return how many processes are alive even so."""
-        if await self._left():
-            _signal_group(self._process.pid, signal.SIGTERM)
-            with anyio.move_on_after(self._limits.drain_seconds):
-                await self._until_gone()
-            with anyio.move_on_after(_KILL_SECONDS):
-                while alive := await self._left():
-                    _kill(alive)
-                    await anyio.sleep(_PAUSE_SECONDS)
+        await self._tree.stop_aside(self._limits.drain_seconds)
         with anyio.move_on_after(self._limits.drain_seconds):
             await self._output_ended.wait()
-        left = await self._left()
+        left = await run_sync(self._tree.living)
         if not left:
             # It is dead already; how it ended is told a moment later, on a busy machine a longer one.
-            with anyio.move_on_after(_KILL_SECONDS):
+            with anyio.move_on_after(_EXIT_SECONDS):
                 await self._process.wait()
         return len(left)
-
-    async def _until_gone(self) -> None:
-        while await self._left():
-            await anyio.sleep(_PAUSE_SECONDS)
-
-    async def _left(self) -> set[psutil.Process]:
-        """Return the living processes of the program. Who was once a member stays one, orphaned or not."""
-        alive = await anyio.to_thread.run_sync(_alive, self._belongs)
-        self._members |= alive
-        return alive
-
-    def _belongs(self, process: psutil.Process) -> bool:
-        leader = self._process.pid
-        return (
-            process in self._members
-            or leader in (os.getpgid(process.pid), os.getsid(process.pid))
-            or _carries(process, self._mark)
-        )
-
-
-def _alive(belongs: Callable[[psutil.Process], bool]) -> set[psutil.Process]:
-    """Return the living processes that belong, with all that descend from them."""
-    processes = [process for process in psutil.process_iter() if process.pid != os.getpid()]
-    members = {process for process in processes if _is_alive_and(belongs, process)}
-    # Almost always nothing is left, and then nobody's parent needs to be looked up, which is most of the work.
-    return members | _descendants(members, processes) if members else members
-
-
-def _is_alive_and(belongs: Callable[[psutil.Process], bool], process: psutil.Process) -> bool:
-    with suppress(psutil.Error, OSError):
-        return belongs(process) and process.status() != psutil.STATUS_ZOMBIE
-    return False
-
-
-def _descendants(members: Iterable[psutil.Process], processes: Iterable[psutil.Process]) -> set[psutil.Process]:
-    children: dict[int, list[psutil.Process]] = {}
-    for process in processes:
-        with suppress(psutil.Error, OSError):
-            if process.status() != psutil.STATUS_ZOMBIE:
-                children.setdefault(process.ppid(), []).append(process)
-    found: set[psutil.Process] = set()
-    waiting = list(members)
-    while waiting:
-        born = set(children.get(waiting.pop().pid, ())) - found
-        found |= born
-        waiting.extend(born)
-    return found
-
-
-def _carries(process: psutil.Process, mark: str) -> bool:
-    return bool(process.environ().get(MARK) == mark)
-
-
-def _kill(processes: Iterable[psutil.Process]) -> None:
-    for process in processes:
-        with suppress(psutil.Error):
-            process.kill()
-
-
-def _signal_group(group: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)

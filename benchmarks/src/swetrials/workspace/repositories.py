@@ -170,13 +170,13 @@ class Repositories:
         mirror = self._mirror(_address(repo))
         purpose = f"read commit {commit[:12]} of {shown(repo)}"
         environment = sealed_environment(mirror)
-        mend = "resolve it first, or remove the mirror's folder to have it fetched again"
+        fix = "resolve it first, or remove the mirror's folder to have it fetched again"
         listed = run_git(
-            "rev-list", "--objects", "--no-walk", commit, "--", purpose=purpose, mend=mend, environment=environment
+            "rev-list", "--objects", "--no-walk", commit, "--", purpose=purpose, fix=fix, environment=environment
         )
         # A checkout is made anew after a crash of the machine: nothing of it has to reach the disk in time.
         words = ("-c", "core.fsync=none", "pack-objects", "--quiet", into)
-        return run_git(*words, purpose=purpose, mend=mend, environment=environment, stdin=listed)
+        return run_git(*words, purpose=purpose, fix=fix, environment=environment, stdin=listed)
 
     def _mirror(self, address: str) -> Path:
         digest = hashlib.sha256(os.fsencode(address)).hexdigest()[:16]
@@ -245,7 +245,7 @@ def _fetch(mirror: Path, address: str, refspecs: Sequence[str], check: str) -> N
         address,
         *refspecs,
         purpose=f"fetch {shown(address)}",
-        mend=f"check {check}",
+        fix=f"check {check}",
         environment=users_environment() | {MARK: mirror.name},
         limit_seconds=FETCH_LIMIT_SECONDS,
     )
@@ -270,7 +270,7 @@ def _commit(mirror: Path, names: Sequence[str]) -> str | None:
         "cat-file",
         "--batch-check",
         purpose=f"read the mirror {mirror.name}",
-        mend=f"remove {mirror} to have it fetched again",
+        fix=f"remove {mirror} to have it fetched again",
         environment=sealed_environment(mirror),
         stdin="".join(f"{name}^{{commit}}\n" for name in names).encode(),
     )

@@ -47,16 +47,55 @@ class Absence:
     """Why there is no sandbox, and what mends that."""
 
     why: str
-    mend: str
+    fix: str
 
 
 NOT_WANTED = Absence("as was asked for", "leave --sandbox none out")
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """Bubblewrap, what it hides from an agent, and what it shows again; without it, why there is no sandbox."""
+
+    bwrap: Bubblewrap | None
+    hidden: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    missing: Absence = NOT_WANTED
+
+    @property
+    def as_root(self) -> str:
+        """Why a program in it has the rights of root on this machine's files; empty when it has not."""
+        if os.geteuid() != 0:
+            return ""
+        return self.bwrap.as_root if self.bwrap else self.missing.why
+
+    @property
+    def name(self) -> str:
+        """What the record calls it."""
+        return "bubblewrap" if self.bwrap else "none"
+
+    def around(self, argv: Sequence[str], writable: Sequence[Path], shown: Sequence[Path] = ()) -> tuple[str, ...]:
+        """Return the words that run a command in it; the command's own where there is no sandbox.
+
+        Args:
+            argv: the command.
+            writable: what it may read and write.
+            shown: what it may read besides.
+        """
+        if self.bwrap is None:
+            return tuple(argv)
+        readable = [*self.readable, *shown]
+        return confined(argv, bwrap=self.bwrap, writable=writable, hidden=self.hidden, readable=readable)
+
+
+NO_SANDBOX = Sandbox(None)
+
 _NOT_INSTALLED = Absence("bubblewrap is not installed", "install it (apt-get install bubblewrap)")
 
 
 def _not_allowed(said: str) -> Absence:
-    mend = "allow namespaces to this user or container, or go without: --sandbox none"
-    return Absence(f"bubblewrap does not work here: {said}", mend)
+    fix = "allow namespaces to this user or container, or go without: --sandbox none"
+    return Absence(f"bubblewrap does not work here: {said}", fix)
 
 
 @functools.cache

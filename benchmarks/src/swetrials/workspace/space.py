@@ -14,8 +14,8 @@ import anyio
 from anyio.to_thread import run_sync
 from filelock import FileLock, Timeout
 
-from swetrials.records.base import safe_path_part
-from swetrials.records.errors import KnownError
+from swetrials.errors import KnownError
+from swetrials.records.record import safe_path_part
 from swetrials.workspace.processes import stop_marked
 
 LOCK = ".lock"
@@ -80,18 +80,18 @@ def private_root(configured: Path | None) -> Path:
         SpaceError: the folder is a link, no folder, somebody else's, or open to be written by others.
     """
     root = (configured or Path(tempfile.gettempdir(), f"work-{os.getuid()}")).absolute()
-    mend = "choose another with clone_dir"
+    fix = "choose another with clone_dir"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = root.lstat()
     except OSError as error:
-        raise SpaceError(f"{root} cannot be the working folder: {error.strerror}; {mend}") from None
+        raise SpaceError(f"{root} cannot be the working folder: {error.strerror}; {fix}") from None
     if root.is_symlink():
-        raise SpaceError(f"{root} cannot be the working folder: it is a symbolic link; {mend}")
+        raise SpaceError(f"{root} cannot be the working folder: it is a symbolic link; {fix}")
     if found.st_uid != os.getuid():
-        raise SpaceError(f"{root} cannot be the working folder: it belongs to user {found.st_uid}; {mend}")
+        raise SpaceError(f"{root} cannot be the working folder: it belongs to user {found.st_uid}; {fix}")
     if found.st_mode & 0o022:
-        raise SpaceError(f"{root} cannot be the working folder: others may write to it; chmod go-w it, or {mend}")
+        raise SpaceError(f"{root} cannot be the working folder: others may write to it; chmod go-w it, or {fix}")
     return root.resolve()
 
 

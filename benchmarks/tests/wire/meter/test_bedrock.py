@@ -13,15 +13,15 @@ from botocore.config import Config  # type: ignore[import-untyped]
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 from pydantic import SecretStr
 
+from rehearsal.clients import SCENARIO
+from rehearsal.signatures import bearing, signed_by, unsigned
+from rehearsal.test_bedrock import ARN, KEY, MODEL, REGION, SECRET, SESSION, Api, Invoke, each_api
+from swetrials.rehearsal import FaultKind, rehearse
+from swetrials.rehearsal.access import Guard
 from swetrials.wire.meter import Meter
-from swetrials.wire.rehearsal import FaultKind, rehearse
-from swetrials.wire.rehearsal.access import Guard
 from swetrials.wire.route import AwsCredentials, Route
 from wire.meter.raw import Request, metering, raw_server, until
 from wire.meter.test_rehearsal import same
-from wire.rehearsal.clients import SCENARIO
-from wire.rehearsal.signatures import bearing, signed_by, unsigned
-from wire.rehearsal.test_bedrock import ARN, KEY, MODEL, REGION, SECRET, SESSION, Api, Invoke, each_api
 
 pytestmark = pytest.mark.anyio
 

@@ -163,3 +163,12 @@ async def test_kept_bodies_are_legible_and_without_secrets(tmp_path: Path) -> No
     assert kept["1.request"] == b'{"model":"m","text":"%s"}' % MASK.encode()
     assert kept["1.response"] == event.replace(KEY.encode(), MASK.encode())
     assert kept["2.response"] == b'{"type":"message_stop"}\n'
+
+
+async def test_an_answer_of_the_meters_own_to_a_head_has_no_body(tmp_path: Path) -> None:
+    async with metering(route_to("http://127.0.0.1:9"), tmp_path) as (_, http):
+        told = await http.head("/v1/models")
+        assert (told.status_code, told.content) == (502, b"")
+        assert int(told.headers["content-length"]) > 0
+        # What came behind it would be taken for the start of this one.
+        assert set((await http.get("/v1/models")).json()) == {"error"}

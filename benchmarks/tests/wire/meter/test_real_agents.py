@@ -11,15 +11,15 @@ import anyio
 import pytest
 from pydantic import SecretStr
 
+from rehearsal.signatures import bearing, signed_by, unsigned
+from rehearsal.test_real_agents import SCENARIO, Workplace, binary
 from swetrials.records.usage import Usage
+from swetrials.rehearsal import Fault, FaultKind, RehearsalServer, Scenario, rehearse
+from swetrials.rehearsal.access import Guard, anyone
 from swetrials.wire.meter import Meter
-from swetrials.wire.rehearsal import Fault, FaultKind, RehearsalServer, Scenario, rehearse
-from swetrials.wire.rehearsal.access import Guard, anyone
 from swetrials.wire.route import AwsCredentials, Dialect, Route
 from wire.meter.raw import metering, until
 from wire.meter.test_rehearsal import same
-from wire.rehearsal.signatures import bearing, signed_by, unsigned
-from wire.rehearsal.test_real_agents import SCENARIO, Workplace, binary
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

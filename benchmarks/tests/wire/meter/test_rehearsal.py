@@ -9,12 +9,12 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from rehearsal.clients import CLIENTS, KEY, SCENARIO, Anthropic, Client, ask, playing
 from swetrials.records.requests import RequestRecord, RequestsBlock
 from swetrials.records.usage import Usage, UsageReport
-from swetrials.wire.rehearsal import FaultKind, RehearsalServer, Scenario
+from swetrials.rehearsal import FaultKind, RehearsalServer, Scenario
 from swetrials.wire.route import Dialect, Route
 from wire.meter.raw import metering, until
-from wire.rehearsal.clients import CLIENTS, KEY, SCENARIO, Anthropic, Client, ask, playing
 
 pytestmark = pytest.mark.anyio
 each_dialect = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: type(client).__name__)

@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
+from rehearsal.clients import SCENARIO, Anthropic, Chat, Client, Responses, playing
 from swetrials.records.requests import PriceTerms, RequestsBlock
 from swetrials.records.usage import Usage
-from swetrials.wire.rehearsal import FaultKind, Scenario, Step
+from swetrials.rehearsal import FaultKind, Scenario, ScriptStep
 from wire.meter.raw import metering, route_to
-from wire.rehearsal.clients import SCENARIO, Anthropic, Chat, Client, Responses, playing
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ ANSWER = {"input_tokens": 10, "cache_read_input_tokens": 20, "cache_creation_inp
 
 def script(*steps: dict[str, Any], fault: FaultKind | None = None) -> Scenario:
     """Return a scenario of the steps."""
-    first = SCENARIO.scripts[0].model_copy(update={"steps": tuple(Step(say="hi", **step) for step in steps)})
+    first = SCENARIO.scripts[0].model_copy(update={"steps": tuple(ScriptStep(say="hi", **step) for step in steps)})
     scenario = SCENARIO.model_copy(update={"scripts": (first,)})
     return scenario if fault is None else scenario.with_fault(fault)
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from swetrials.wire.meter.endpoint import Endpoint
+from swetrials.wire.meter.endpoint import Upstream
 from wire.meter.raw import MESSAGES, Request, metering, raw_server, route_to
 
 pytestmark = pytest.mark.anyio
@@ -140,5 +140,5 @@ def test_what_is_near_needs_no_proxy(
     for name in ("HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "proxy.test:3128")
     monkeypatch.setenv("NO_PROXY", no_proxy)
-    proxy = Endpoint.at(url).proxy
+    proxy = Upstream.at(url).proxy
     assert (proxy.hostname if proxy else None) == through

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from swetrials.providers.base import Check
+from swetrials.errors import KnownError
+from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
-from swetrials.records.errors import KnownError
 from swetrials.trials.attempt import Attempt
-from swetrials.trials.crew import Crew, Order
-from swetrials.trials.driving import Watch
+from swetrials.trials.attempt_session import Watch
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.wire.route import Route
 
 
@@ -28,15 +28,15 @@ class Machines(Protocol):
     waiting: str
     """What a trial waits for before its attempt begins, in words; empty where it need not."""
 
-    async def checks(self, crew: Crew, route: Route) -> Sequence[Check]:
+    async def checks(self, context: RunContext, route: Route) -> Sequence[Check]:
         """Look at every machine that an attempt may be made on; spends nothing.
 
         Args:
-            crew: the run, as it is on the harness's own machine.
+            context: the run, as it is on the harness's own machine.
             route: a way to the model that the machines will have to go.
         """
 
-    async def attempt(self, crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
+    async def attempt(self, context: RunContext, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
         """Make one attempt, as :func:`~swetrials.trials.attempt.run_attempt` does, on one of the machines."""
 
 

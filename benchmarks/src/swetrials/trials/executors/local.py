@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from swetrials.providers.base import Check
+from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt, new_attempt_id, run_attempt
-from swetrials.trials.crew import Crew, Order
-from swetrials.trials.driving import Watch
+from swetrials.trials.attempt_session import Watch
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.wire.route import Route
 
 
@@ -16,13 +16,13 @@ class Here:
 
     waiting = ""
 
-    async def checks(self, crew: Crew, route: Route) -> Sequence[Check]:
+    async def checks(self, context: RunContext, route: Route) -> Sequence[Check]:
         """Return nothing."""
         return ()
 
-    async def attempt(self, crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
+    async def attempt(self, context: RunContext, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
         """Make the attempt in this very process."""
-        return await run_attempt(crew, order, new_attempt_id(order), ledger, watch)
+        return await run_attempt(context, order, new_attempt_id(order), ledger, watch)
 
 
 HERE = Here()

@@ -19,16 +19,15 @@ from typing import Any
 
 import anyio
 
-from swetrials.providers.base import Check
+from swetrials.errors import KnownError
+from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
-from swetrials.records.errors import KnownError
 from swetrials.trials.attempt import Attempt, new_attempt_id
-from swetrials.trials.crew import Crew, Order
-from swetrials.trials.driving import Watch
-from swetrials.trials.executors.away import Away, MachineLost, as_at_home
+from swetrials.trials.attempt_session import Watch
 from swetrials.trials.executors.base import MachinesError
-from swetrials.trials.executors.outpost import Outpost
-from swetrials.trials.executors.survey import (
+from swetrials.trials.executors.remote_attempt import Away, MachineLost, as_at_home
+from swetrials.trials.executors.worker import Worker
+from swetrials.trials.executors.worker_checks import (
     NAME,
     Facts,
     Question,
@@ -37,6 +36,7 @@ from swetrials.trials.executors.survey import (
     harness_check,
     harness_here,
 )
+from swetrials.trials.run_context import Order, RunContext
 from swetrials.wire.route import Route
 from swetrials.workspace.processes import LaunchError
 
@@ -72,8 +72,8 @@ class RayCluster:
                 _knock(config.ray_address)
                 ray.init(config.ray_address, log_to_driver=False, configure_logging=False)
             except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-                mend = "start Ray on this machine (.venv/bin/ray start --head), or mend --ray-address"
-                raise MachinesError(f"ray_address: {config.ray_address}: {_in_short(error)}; {mend}") from None
+                fix = "start Ray on this machine (.venv/bin/ray start --head), or mend --ray-address"
+                raise MachinesError(f"ray_address: {config.ray_address}: {_in_short(error)}; {fix}") from None
         try:
             yield RayMachines(ray, config)
         finally:
@@ -90,16 +90,16 @@ class RayMachines:
         self._needs = {"CPU": 1.0, **config.ray_resources}
         self._clone_dir, self._shared_dir = config.clone_dir, config.shared_dir
 
-    async def checks(self, crew: Crew, route: Route) -> Sequence[Check]:
+    async def checks(self, context: RunContext, route: Route) -> Sequence[Check]:
         """Compare every machine that offers the resources with this one."""
         nodes = [_Node.of(node) for node in self._ray.nodes() if node["Alive"]]
         able = [node for node in nodes if node.room_for(self._needs)]
         if not able:
             wanted = ", ".join(f"{name}: {amount:g}" for name, amount in self._needs.items())
-            mend = "on a machine: .venv/bin/ray start --address HOST:PORT --resources '{\"NAME\": 1}'"
-            return [Check(NAME, "failed", f"none of {len(nodes)} offers {wanted}", mend)]
+            fix = "on a machine: .venv/bin/ray start --address HOST:PORT --resources '{\"NAME\": 1}'"
+            return [Check(NAME, "failed", f"none of {len(nodes)} offers {wanted}", fix)]
         with _shared_file(self._shared_dir) as shared_file:
-            question = Question.of(crew.config, crew.agent.package, route, shared_file)
+            question = Question.of(context.config, context.agent.package, route, shared_file)
             here = facts_here(question)
             if isinstance(here, str):
                 return [Check(NAME, "failed", f"this machine: {here}")]
@@ -107,8 +107,8 @@ class RayMachines:
             answers = await asyncio.gather(*(self._look_at(node, question, here, harness) for node in able))
         room = sum(node.room_for(self._needs) for node in able)
         checks = [check for answer in answers for check in answer]
-        if room < crew.config.concurrency:
-            detail = f"room for {room} trials at a time, of {crew.config.concurrency} asked for: the others wait"
+        if room < context.config.concurrency:
+            detail = f"room for {room} trials at a time, of {context.config.concurrency} asked for: the others wait"
             checks.append(Check(NAME, "warning", detail))
         return checks
 
@@ -129,7 +129,7 @@ class RayMachines:
         with anyio.fail_after(_ANSWER_SECONDS):
             return await asked.remote(*arguments)
 
-    async def attempt(self, crew: Crew, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
+    async def attempt(self, context: RunContext, order: Order, ledger: list[Attempt], watch: Watch) -> Attempt:
         """Make one attempt on a machine that has the resources free, once there is one."""
         asked_at = anyio.current_time() - order.queued_seconds
         for _ in range(_PLACEMENTS):
@@ -137,8 +137,8 @@ class RayMachines:
             with suppress(MachineLost):  # before the attempt had begun
                 async with self._line(attempt_id) as line:
                     order = replace(order, queued_seconds=anyio.current_time() - asked_at)
-                    route = crew.hosting.route(attempt_id)
-                    away = Away(line, crew.hiding(route.secrets), order, attempt_id, route, ledger, watch)
+                    route = context.hosting.route(attempt_id)
+                    away = Away(line, context.hiding(route.secrets), order, attempt_id, route, ledger, watch)
                     return await away.make()
         raise LaunchError(f"no machine of the cluster stays long enough to begin; tried {_PLACEMENTS} times")
 
@@ -167,7 +167,7 @@ class RayMachines:
         return next((str(node["NodeName"]) for node in self._ray.nodes() if node["NodeID"] == node_id), node_id)
 
 
-class _Post(Outpost):
+class _Post(Worker):
     """An outpost that knows where Ray has put it."""
 
     async def node_id(self) -> str:

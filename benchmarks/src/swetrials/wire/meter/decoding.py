@@ -10,6 +10,9 @@ Raises:
     zlib.error: they are not what the header says.
 """
 
+DECODABLE = ("gzip", "deflate", "identity")
+"""The content encodings in which a response can be counted, as agents offer them."""
+
 _GZIP_MEMBER = b"\x1f"
 # A gzip body can be of several members, one after the other (RFC 1952, section 2.2).
 
@@ -33,11 +36,10 @@ class _Inflater:
         self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._inflate.eof and data.startswith(_GZIP_MEMBER):
-            self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
-        while data and not self._inflate.eof:
-            yield self._inflate.decompress(data, _PIECE_BYTES)
-            data = self._inflate.unconsumed_tail
-            if self._inflate.eof and self._inflate.unused_data.startswith(_GZIP_MEMBER):
-                data = self._inflate.unused_data
+        while data:
+            if self._inflate.eof:
+                if not data.startswith(_GZIP_MEMBER):
+                    return
                 self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
+            yield self._inflate.decompress(data, _PIECE_BYTES)
+            data = self._inflate.unused_data or self._inflate.unconsumed_tail

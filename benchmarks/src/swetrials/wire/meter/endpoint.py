@@ -21,7 +21,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class Upstream:
     """A server of HTTP: ``url`` is its origin and path prefix, ``proxy`` what stands in between, if anything."""
 
     url: SplitResult
@@ -48,7 +48,7 @@ class Endpoint:
     def target(self, path: str) -> str:
         """Return what a request line names: the path below the prefix, as a whole URL where a proxy has to read it."""
         whole = f"{self.url.path}{path}" or "/"
-        return f"http://{self.host}{whole}" if self.proxy is not None and self.tls is None else whole
+        return whole if self._reading_proxy is None else f"http://{self.host}{whole}"
 
     def url_of(self, target: str) -> str:
         """Return the whole URL that a request line means."""
@@ -57,7 +57,12 @@ class Endpoint:
     @property
     def proxy_headers(self) -> Headers:
         """What the proxy wants to see in a request that it reads."""
-        return _credentials(self.proxy) if self.proxy is not None and self.tls is None else []
+        return [] if self._reading_proxy is None else _credentials(self._reading_proxy)
+
+    @property
+    def _reading_proxy(self) -> SplitResult | None:
+        """The proxy, if it reads the requests; what is encrypted it only tunnels."""
+        return self.proxy if self.tls is None else None
 
     async def connect(self) -> Peer:
         """Return a connection on which requests can be sent.
@@ -89,8 +94,7 @@ class Endpoint:
     async def _tunnel(self, peer: Peer, proxy: SplitResult) -> None:
         authority = "{}:{}".format(*_address(self.url)).encode()
         request = RequestHead(b"CONNECT", authority, [(b"host", authority), *_credentials(proxy)])
-        peer.start(request.encode(), chunked=False)
-        peer.flush()
+        peer.send(request)
         try:
             answer = await peer.head_of(IncomingResponse(bodiless=True))
         except Cut as cut:

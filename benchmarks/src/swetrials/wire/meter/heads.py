@@ -5,11 +5,9 @@ from collections.abc import Container
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
+from swetrials.wire.meter.decoding import DECODABLE
 from swetrials.wire.meter.messages import Headers, RequestHead, ResponseHead, find, is_chunked, is_framed
 from swetrials.wire.route import Dialect, Route
-
-DECODABLE = ("gzip", "deflate", "identity")
-"""The content encodings in which a response can be counted."""
 
 _HOP_BY_HOP = frozenset(
     {

@@ -15,7 +15,7 @@ Observer = Callable[[RequestRecord], None]
 """Called with each request when it ends."""
 
 
-class Ledger:
+class RequestLedger:
     """Numbers the exchanges by their starts, and logs each one as a line of JSON when it ends."""
 
     def __init__(

@@ -165,7 +165,6 @@ class IncomingResponse(Incoming[ResponseHead]):
         self._parser.set_dangerous_leniencies(lenient_chunked_length=True)
         self._bodiless = bodiless
         self._reason = b""
-        self._informational = self._ends_with_connection = False
 
     def on_status(self, data: bytes) -> None:
         """Take in a piece of the reason that follows the status."""
@@ -176,12 +175,10 @@ class IncomingResponse(Incoming[ResponseHead]):
         assert isinstance(self._parser, httptools.HttpResponseParser)
         status = self._parser.get_status_code()
         self.heads.append(ResponseHead(status, self._reason, self._headers))
-        self._informational = status < 200
-        if self._informational:
+        if status < 200:
             self._reason, self._headers, self._head_bytes = b"", [], 0
             return
         self._in_head = False
-        self._ends_with_connection = not is_framed(self._headers)
         if self._bodiless:
             super().on_message_complete()
 
@@ -191,13 +188,13 @@ class IncomingResponse(Incoming[ResponseHead]):
             super().on_body(data)
 
     def on_message_complete(self) -> None:
-        """Take in the end of the response, or of an informational one."""
-        if not self._informational:
+        """Take in the end of the response, or of an informational one, behind which a further head comes."""
+        if not self._in_head:
             super().on_message_complete()
 
     def hung_up(self, why: str, *, broken: bool) -> None:
         """Take in that nothing more comes; an orderly close ends a body that has no length."""
-        if broken or self._in_head or not self._ends_with_connection:
+        if broken or self._in_head or is_framed(self._headers):
             super().hung_up(why, broken=broken)
         elif self.cut is None:
             self.ended = True

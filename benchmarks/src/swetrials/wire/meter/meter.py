@@ -14,10 +14,10 @@ from pydantic import SecretStr
 from swetrials.records.requests import RequestRecord, RequestsBlock
 from swetrials.store.redaction import Redactor
 from swetrials.wire.meter.block import requests_block
-from swetrials.wire.meter.endpoint import Endpoint
-from swetrials.wire.meter.ledger import Ledger, Observer
+from swetrials.wire.meter.endpoint import Upstream
+from swetrials.wire.meter.ledger import Observer, RequestLedger
 from swetrials.wire.meter.peer import Peer
-from swetrials.wire.meter.relay import Passage, Relay
+from swetrials.wire.meter.relay import Relay, RelaySettings
 from swetrials.wire.meter.signing import Signer
 from swetrials.wire.route import Route
 
@@ -30,7 +30,7 @@ AGENT_KEY = "local-placeholder-key"
 class Meter:
     """Counts what passes. ``route`` is what the agent gets in place of the real one: it holds no key of the user's."""
 
-    def __init__(self, route: Route, ledger: Ledger) -> None:
+    def __init__(self, route: Route, ledger: RequestLedger) -> None:
         self.route = route
         self._ledger = ledger
 
@@ -72,20 +72,21 @@ async def metered(
         CannotSign: the route has AWS keys, but something that signing needs is missing.
         OSError: the log cannot be written.
     """
-    endpoint = Endpoint.at(route.base_url)
-    control = Endpoint.at(route.control_url) if route.control_url is not None else endpoint
-    signer = Signer(route.aws, route.region) if route.aws is not None and not _key(route) else None
+    endpoint = Upstream.at(route.base_url)
+    control = Upstream.at(route.control_url) if route.control_url is not None else endpoint
+    signer = Signer(route.aws, route.region) if route.aws is not None and not route.api_key.get_secret_value() else None
     start = time.monotonic() if began is None else began
-    ledger = Ledger(log, redactor.and_also(route.secrets), start, keep_bodies, observe)
-    door = _Door(Passage(secrets.token_hex(16), route, endpoint, control, signer, ledger))
-    server = await asyncio.get_running_loop().create_server(door.connection, HOST, 0)
+    ledger = RequestLedger(log, redactor.and_also(route.secrets), start, keep_bodies, observe)
+    settings = RelaySettings(secrets.token_hex(16), route, endpoint, control, signer, ledger)
+    connections = _AgentConnections(settings)
+    server = await asyncio.get_running_loop().create_server(lambda: _AgentConnection(connections), HOST, 0)
     try:
         port = server.sockets[0].getsockname()[1]
-        yield Meter(_route_of_agent(route, f"http://{HOST}:{port}/{door.passage.secret}"), ledger)
+        yield Meter(_route_of_agent(route, f"http://{HOST}:{port}/{settings.secret}"), ledger)
     finally:
         server.close()
         with anyio.CancelScope(shield=True):
-            await door.close()
+            await connections.close()
         ledger.close()
 
 
@@ -95,37 +96,29 @@ def _route_of_agent(route: Route, base_url: str) -> Route:
     return replace(route, base_url=base_url, api_key=SecretStr(key), aws=None, control_url=None)
 
 
-def _key(route: Route) -> str:
-    return route.api_key.get_secret_value()
-
-
-class _Door:
+class _AgentConnections:
     """The connections that are open."""
 
-    def __init__(self, passage: Passage) -> None:
-        self.passage = passage
+    def __init__(self, settings: RelaySettings) -> None:
+        self._settings = settings
         self._closed = False
-        self._connections: set[Peer] = set()
+        self._open: set[Peer] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-
-    def connection(self) -> asyncio.Protocol:
-        """Return what serves a new connection."""
-        return _Connection(self)
 
     def serve(self, agent: Peer) -> asyncio.Task[None] | None:
         """Begin to pass on what comes on a connection; ``None`` for one that was accepted too late for that."""
         if self._closed:
             agent.abort()
             return None
-        self._connections.add(agent)
-        task = asyncio.create_task(Relay(self.passage, agent).serve())
+        self._open.add(agent)
+        task = asyncio.create_task(Relay(self._settings, agent).serve())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def lost(self, agent: Peer) -> None:
         """Forget a connection that is no more."""
-        self._connections.discard(agent)
+        self._open.discard(agent)
 
     async def close(self) -> None:
         """Cut every connection and wait until what passed on it is recorded."""
@@ -135,26 +128,26 @@ class _Door:
             task.cancel("the attempt ended")
         await asyncio.gather(*tasks, return_exceptions=True)
         # Not every connection has a task that closes it: some still send what is left, and some had only just come.
-        for agent in self._connections:
+        for agent in self._open:
             agent.abort()
 
 
-class _Connection(Peer):
+class _AgentConnection(Peer):
     """A connection of the agent, whose end stops what is under way at once."""
 
-    def __init__(self, door: _Door) -> None:
+    def __init__(self, connections: _AgentConnections) -> None:
         super().__init__()
-        self._door = door
-        self._passing: asyncio.Task[None] | None = None
+        self._connections = connections
+        self._relaying: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to pass on what comes."""
         super().connection_made(transport)
-        self._passing = self._door.serve(self)
+        self._relaying = self._connections.serve(self)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Stop what is under way."""
         super().connection_lost(error)
-        self._door.lost(self)
-        if self._passing is not None:
-            self._passing.cancel("the agent closed the connection")
+        self._connections.lost(self)
+        if self._relaying is not None:
+            self._relaying.cancel("the agent closed the connection")

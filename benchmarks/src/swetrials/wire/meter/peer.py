@@ -6,7 +6,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
-from swetrials.wire.meter.messages import LONGEST_HEAD_BYTES, Cut, Head, Incoming
+from swetrials.wire.meter.messages import (
+    LONGEST_HEAD_BYTES,
+    Cut,
+    Head,
+    Incoming,
+    RequestHead,
+    ResponseHead,
+    is_chunked,
+)
 
 UNSENT_BYTES = 1024 * 1024
 """How much may wait to be sent on a connection before no more is read for it."""
@@ -102,10 +110,18 @@ class Peer(asyncio.Protocol):
         target._take_from(self)
         return self._until(pass_on)
 
-    def start(self, head: bytes, *, chunked: bool) -> None:
-        """Begin a message; the body is framed in chunks, or as it is."""
-        self._unsent.append(head)
-        self._chunked = chunked
+    def send(self, head: RequestHead | ResponseHead, body: bytes = b"") -> None:
+        """Send a whole message."""
+        self.start(head)
+        if body:
+            self.put(body)
+        self.end()
+        self.flush()
+
+    def start(self, head: RequestHead | ResponseHead, *, bodiless: bool = False) -> None:
+        """Begin a message, whose body is framed as its head says; ``bodiless`` when it has none whatever that says."""
+        self._unsent.append(head.encode())
+        self._chunked = is_chunked(head.headers) and not bodiless
 
     def put(self, data: bytes) -> None:
         """Take a piece of the body to be sent with the next flush; it is not empty."""
@@ -190,10 +206,11 @@ class Peer(asyncio.Protocol):
         if self._source is not None:
             self._source._transport.resume_reading()
         self._source = source
-        if source is not None and self._full:
-            source._transport.pause_reading()
-        elif source is not None:
-            source._transport.resume_reading()
+        if source is not None:
+            if self._full:
+                source._transport.pause_reading()
+            else:
+                source._transport.resume_reading()
 
     def _hung_up(self, why: str, *, broken: bool) -> None:
         if not self._lost:

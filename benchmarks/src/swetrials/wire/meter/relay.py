@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from swetrials.wire.meter import heads
-from swetrials.wire.meter.endpoint import Endpoint
-from swetrials.wire.meter.errors import error_body
+from swetrials.wire.meter.endpoint import Upstream
 from swetrials.wire.meter.exchange import Exchange
-from swetrials.wire.meter.ledger import Ledger
-from swetrials.wire.meter.messages import Cut, IncomingRequest, IncomingResponse, RequestHead, ResponseHead, is_chunked
+from swetrials.wire.meter.ledger import RequestLedger
+from swetrials.wire.meter.messages import Cut, IncomingRequest, IncomingResponse, RequestHead, ResponseHead
 from swetrials.wire.meter.peer import Peer
+from swetrials.wire.meter.refusals import error_body
 from swetrials.wire.meter.signing import Signer
 from swetrials.wire.route import Dialect, Route
 from swetrials.wire.usage_readers import dialect_of
@@ -22,39 +22,40 @@ REFUSED = "this address is for the agent of one attempt, and the request does no
 
 
 @dataclass(frozen=True)
-class Passage:
-    """What all connections of an attempt share: the door's secret, where it leads, and the ledger.
+class RelaySettings:
+    """What all connections of an attempt share: the secret that lets them in, where they lead, and the ledger.
 
     ``control`` is where Bedrock is asked about itself; elsewhere it is the same as ``endpoint``.
     """
 
     secret: str
     route: Route
-    endpoint: Endpoint
-    control: Endpoint
+    endpoint: Upstream
+    control: Upstream
     signer: Signer | None
-    ledger: Ledger
+    ledger: RequestLedger
 
-    def inside(self, target: str) -> str | None:
+    def behind_secret(self, target: str) -> str | None:
         """Return what follows the secret in a request's target; ``None`` where it does not begin with the secret."""
-        door = f"/{self.secret}"
-        given, rest = target[: len(door)], target[len(door) :]
-        if not secrets.compare_digest(given.encode(), door.encode()) or rest[:1] not in {"", "/", "?"}:
+        expected = f"/{self.secret}"
+        given, rest = target[: len(expected)], target[len(expected) :]
+        if not secrets.compare_digest(given.encode(), expected.encode()) or rest[:1] not in {"", "/", "?"}:
             return None
         return rest if rest.startswith("/") else f"/{rest}"
 
-    def leads_to(self, path: str) -> Endpoint:
+    def leads_to(self, path: str) -> Upstream:
         """Return the server that a request is for: agents ask their one base URL for Bedrock's control plane, too."""
         return self.control if path.startswith(_CONTROL) else self.endpoint
 
 
 @dataclass(frozen=True)
 class _Call:
-    """One request under way; ``path`` is what follows the secret."""
+    """One request under way; ``path`` is what follows the secret, and ``endpoint`` the server that it is for."""
 
     incoming: IncomingRequest
     head: RequestHead
     path: str
+    endpoint: Upstream
     dialect: Dialect | None
     exchange: Exchange
 
@@ -71,11 +72,11 @@ class Relay:
     connections, and the endpoint sees as many as the agent makes.
     """
 
-    def __init__(self, passage: Passage, agent: Peer) -> None:
-        self._passage = passage
+    def __init__(self, settings: RelaySettings, agent: Peer) -> None:
+        self._settings = settings
         self._agent = agent
-        self._line: Peer | None = None
-        self._line_leads_to: Endpoint | None = None
+        self._server: Peer | None = None
+        self._server_at: Upstream | None = None
         self._answered = False
 
     async def serve(self) -> None:
@@ -83,15 +84,15 @@ class Relay:
         try:
             while await self._next_exchange():
                 self._answered = False
-            self._hang_up()
+            self._leave_server()
             await self._agent.run_out()
         except Cut as cut:
-            self._turn_down(cut)
+            self._reject(cut)
         except asyncio.CancelledError:
             self._agent.abort()
             raise
         finally:
-            self._hang_up()
+            self._leave_server()
             self._agent.close()
 
     async def _next_exchange(self) -> bool:
@@ -103,12 +104,12 @@ class Relay:
         incoming = IncomingRequest()
         head = await self._agent.head_of(incoming)
         method, target = head.method.decode(), head.target.decode("latin-1")
-        inner = self._passage.inside(target)
+        inner = self._settings.behind_secret(target)
         path = (inner or target).partition("?")[0]
         dialect = dialect_of(method, path)
-        exchange = self._passage.ledger.open(method, path, dialect)
+        exchange = self._settings.ledger.open(method, path, dialect)
         try:
-            call = _Call(incoming, head, inner or "", dialect, exchange)
+            call = _Call(incoming, head, inner or "", self._settings.leads_to(path), dialect, exchange)
             if inner is None:
                 exchange.refuse(REFUSED)
                 return await self._answer(call, 401)
@@ -120,109 +121,101 @@ class Relay:
             exchange.error = f"the agent broke off: {cut}"
             raise
         finally:
-            self._passage.ledger.end(exchange)
+            self._settings.ledger.end(exchange)
 
     async def _pass(self, call: _Call) -> bool:
-        endpoint = self._passage.leads_to(call.path)
         try:
-            line = await self._connected(endpoint)
+            server = await self._connected(call.endpoint)
         except OSError as error:
-            call.exchange.not_sent(f"{endpoint.host} cannot be reached: {error}")
+            call.exchange.not_sent(f"{call.endpoint.host} cannot be reached: {error}")
             return await self._answer(call, 502)
-        sending = self._send(call, line, endpoint)
-        sending.add_done_callback(partial(_sent, call, line))
+        sending = self._send(call, server)
+        sending.add_done_callback(partial(_sent, call, server))
         try:
-            return await self._return(line, call) and sending.done()
+            return await self._return(server, call) and sending.done()
         except Cut as cut:
-            call.exchange.error = call.exchange.error or f"{endpoint.host} broke off: {cut}"
+            call.exchange.error = call.exchange.error or f"{call.endpoint.host} broke off: {cut}"
             self._agent.close()
             return False
         finally:
             sending.cancel()
 
-    async def _connected(self, endpoint: Endpoint) -> Peer:
-        if self._line is None or not self._line.open or self._line_leads_to is not endpoint:
-            self._hang_up()
-            self._line, self._line_leads_to = await endpoint.connect(), endpoint
-        return self._line
+    async def _connected(self, endpoint: Upstream) -> Peer:
+        if self._server is None or not self._server.open or self._server_at is not endpoint:
+            self._leave_server()
+            self._server, self._server_at = await endpoint.connect(), endpoint
+        return self._server
 
-    def _hang_up(self) -> None:
-        if self._line is not None:
-            self._line.abort()
-            self._line = None
+    def _leave_server(self) -> None:
+        if self._server is not None:
+            self._server.abort()
+            self._server = None
 
-    def _send(self, call: _Call, line: Peer, endpoint: Endpoint) -> asyncio.Future[None]:
+    def _send(self, call: _Call, server: Peer) -> asyncio.Future[None]:
         """Begin to send a request on: at once where that can be done without its end."""
-        head = self._head(call, endpoint)
-        if self._passage.signer is not None:
-            return asyncio.create_task(self._send_signed(self._passage.signer, head, line, call.exchange, endpoint))
-        line.start(head.encode(), chunked=is_chunked(head.headers))
-        return self._agent.pass_body(line, call.exchange.see_request)
+        head = self._head(call)
+        if self._settings.signer is not None:
+            return asyncio.create_task(self._send_signed(call, head, self._settings.signer, server))
+        server.start(head)
+        return self._agent.pass_body(server, call.exchange.see_request)
 
-    def _head(self, call: _Call, endpoint: Endpoint) -> RequestHead:
-        headers = heads.request_headers(call.head.headers, endpoint.host) + endpoint.proxy_headers
-        headers += heads.key_headers(call.head.headers, call.dialect, self._passage.route)
-        return RequestHead(call.head.method, endpoint.target(call.path).encode("latin-1"), headers)
+    def _head(self, call: _Call) -> RequestHead:
+        headers = heads.request_headers(call.head.headers, call.endpoint.host) + call.endpoint.proxy_headers
+        headers += heads.key_headers(call.head.headers, call.dialect, self._settings.route)
+        return RequestHead(call.head.method, call.endpoint.target(call.path).encode("latin-1"), headers)
 
-    async def _send_signed(
-        self, signer: Signer, head: RequestHead, line: Peer, exchange: Exchange, endpoint: Endpoint
-    ) -> None:
+    async def _send_signed(self, call: _Call, head: RequestHead, signer: Signer, server: Peer) -> None:
         pieces: list[bytes] = []
         await self._agent.read_body(pieces.append)
         body = b"".join(pieces)
-        exchange.see_request(body)
-        url = endpoint.url_of(head.target.decode("latin-1"))
+        call.exchange.see_request(body)
+        url = call.endpoint.url_of(head.target.decode("latin-1"))
         headers = head.headers + signer.headers(head.method.decode(), url, head.headers, body)
-        line.start(replace(head, headers=headers).encode(), chunked=is_chunked(headers))
-        if body:
-            line.put(body)
-        line.end()
-        line.flush()
+        server.send(replace(head, headers=headers), body)
 
-    async def _return(self, line: Peer, call: _Call) -> bool:
+    async def _return(self, server: Peer, call: _Call) -> bool:
         """Pass a response back; return whether the agent may use its connection again.
 
         Raises:
             Cut: the endpoint broke off.
         """
         incoming = IncomingResponse(bodiless=call.head.method == b"HEAD")
-        while (head := await line.head_of(incoming)).status < 200:
+        while (head := await server.head_of(incoming)).status < 200:
             if call.head.version != "1.0":
-                self._agent.start(heads.informational(head).encode(), chunked=False)
+                self._agent.start(heads.informational(head), bodiless=True)
                 self._agent.flush()
         call.exchange.response_began(head.status, head.headers)
         closes = call.is_last
-        passed = heads.response(head, call.head, closes=closes)
         self._answered = True
-        self._agent.start(passed.encode(), chunked=heads.has_body(head, call.head) and is_chunked(passed.headers))
-        await line.pass_body(self._agent, call.exchange.see_response)
+        passed = heads.response(head, call.head, closes=closes)
+        self._agent.start(passed, bodiless=not heads.has_body(head, call.head))
+        await server.pass_body(self._agent, call.exchange.see_response)
         call.exchange.response_ended()
         if incoming.surplus or not incoming.reusable:
-            self._hang_up()
+            self._leave_server()
         return not closes
 
     async def _answer(self, call: _Call, status: int) -> bool:
         """Answer in the endpoint's place; return whether the connection can be used again."""
         await self._agent.read_body(call.exchange.see_request)
         call.exchange.request_ended()
-        self._say(status, error_body(call.dialect, status, call.exchange.error), closes=call.is_last)
+        body = error_body(call.dialect, status, call.exchange.error)
+        self._say(status, body, closes=call.is_last, unseen=call.head.method == b"HEAD")
         return not call.is_last
 
-    def _turn_down(self, cut: Cut) -> None:
+    def _reject(self, cut: Cut) -> None:
         """Answer to what is no HTTP, if the agent can still hear it."""
         if not self._answered:
             self._say(cut.status, error_body(None, cut.status, str(cut)), closes=True)
 
-    def _say(self, status: int, body: bytes, *, closes: bool) -> None:
+    def _say(self, status: int, body: bytes, *, closes: bool, unseen: bool = False) -> None:
+        """Send an answer of the meter's own; ``unseen``: its length alone, as to a HEAD (RFC 9110, 9.3.2)."""
         headers = [(b"Content-Type", b"application/json"), (b"Content-Length", str(len(body)).encode())]
         headers += [(b"Connection", b"close")] if closes else []
-        self._agent.start(ResponseHead(status, b"", headers).encode(), chunked=False)
-        self._agent.put(body)
-        self._agent.end()
-        self._agent.flush()
+        self._agent.send(ResponseHead(status, b"", headers), b"" if unseen else body)
 
 
-def _sent(call: _Call, line: Peer, sending: asyncio.Future[None]) -> None:
+def _sent(call: _Call, server: Peer, sending: asyncio.Future[None]) -> None:
     """Take in how the sending of a request ended. A failure shows in the response, for which somebody waits."""
     if sending.cancelled():
         return
@@ -230,4 +223,4 @@ def _sent(call: _Call, line: Peer, sending: asyncio.Future[None]) -> None:
         call.exchange.request_ended()
     else:
         call.exchange.error = f"the agent broke off: {cut}"
-        line.abort()
+        server.abort()

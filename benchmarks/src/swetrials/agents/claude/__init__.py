@@ -1,0 +1,1 @@
+"""Claude Code: how it is started, routed and read."""

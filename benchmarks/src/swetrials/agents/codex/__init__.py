@@ -1,0 +1,1 @@
+"""Codex CLI: how it is started, configured and read."""

@@ -1,0 +1,1 @@
+"""omp: how it is started; what it prints is read as what pi prints."""

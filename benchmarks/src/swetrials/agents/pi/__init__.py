@@ -1,0 +1,1 @@
+"""pi: how it is started, told of its model, and read."""

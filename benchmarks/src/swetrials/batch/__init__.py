@@ -1,0 +1,1 @@
+"""Batches: several models one after another, each served, run and judged."""

@@ -1,0 +1,105 @@
+"""``e2e``: pre-flight, trials, judging and summary in one go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from swetrials.cli.lean import leave, single_command
+from swetrials.cli.options import (
+    ALL_JUDGES,
+    ConfigFile,
+    DryRun,
+    Force,
+    JudgeNames,
+    KeepCheckouts,
+    Resume,
+    SkipJudge,
+    SkipProbe,
+    Stream,
+    Yes,
+    judge_names,
+    with_config_keys,
+)
+
+if TYPE_CHECKING:
+    from swetrials.judging.late import Judged
+    from swetrials.runs.benchmark import RunOptions, RunResult
+
+app = single_command()
+
+
+@app.command(
+    epilog="Example: swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/quickstart.yaml --yes"
+)
+@with_config_keys
+def e2e(
+    flags: dict[str, object],
+    config: ConfigFile = None,
+    yes: Yes = False,
+    resume: Resume = False,
+    force: Force = False,
+    dry_run: DryRun = False,
+    skip_probe: SkipProbe = False,
+    keep_checkouts: KeepCheckouts = False,
+    stream: Stream = False,
+    judge: JudgeNames = ALL_JUDGES,
+    judge_mode: Annotated[
+        Literal["inline", "skip"], typer.Option(help="Judge once the trials have run, or not at all.")
+    ] = "inline",
+    skip_judge: SkipJudge = False,
+) -> None:
+    """Go the whole way: pre-flight, trials, judging, summary, results table."""
+    from swetrials.cli.run import show_plan
+    from swetrials.runs.benchmark import RunOptions
+
+    if dry_run:
+        leave(show_plan(config, flags))
+    options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
+    judges = () if skip_judge or judge_mode == "skip" else judge_names(judge)
+    leave(end_to_end(config, flags, options, judges, stream=stream))
+
+
+def end_to_end(
+    path: Path | None,
+    flags: Mapping[str, object],
+    options: RunOptions,
+    judges: Sequence[str],
+    *,
+    stream: bool,
+) -> int:
+    """Run trials, judge them, summarise them; with ``stream``, show what the agents do meanwhile."""
+    from swetrials.cli.answer import show_scopes as show_answer
+    from swetrials.cli.interrupting import run_async
+    from swetrials.cli.judge import judged_line
+    from swetrials.cli.rendering import console_for_output
+    from swetrials.cli.run import exit_code
+    from swetrials.cli.summarize import show_scopes
+    from swetrials.cli.viewing import viewer_of
+    from swetrials.runs.end_to_end import run_and_judge
+    from swetrials.runs.judge_choice import JudgeChoice
+    from swetrials.runs.prepared_run import lay_out
+    from swetrials.store.documents import load_config
+
+    prepared = lay_out(load_config(path, os.environ, flags))
+    console = console_for_output()
+
+    async def go() -> tuple[RunResult, list[Judged]]:
+        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=stream) as viewer:
+            return await run_and_judge(
+                prepared,
+                options,
+                judges,
+                JudgeChoice.of(prepared.config),
+                viewer,
+                lambda judged: viewer.say(judged_line(judged)),
+            )
+
+    result, words = run_async(go)
+    show_scopes(console, prepared.plan.scopes)
+    show_answer(console, prepared.plan.scopes)
+    return exit_code(console, result, words)

@@ -1,0 +1,105 @@
+"""``judge``: scoring trials that have run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from swetrials.cli.lean import leave, single_command
+from swetrials.cli.options import ALL_JUDGES, ConfigFile, JudgeNames, judge_names, with_judge_keys
+
+if TYPE_CHECKING:
+    from swetrials.judging.late import Judged
+    from swetrials.runs.end_to_end import JudgingRequest
+
+app = single_command()
+
+
+@app.command(epilog="Example: swetrials judge --recursive --no-overwrite --folder swe-benchmark-data/rehearsal")
+@with_judge_keys
+def judge(
+    flags: dict[str, object],
+    folder: Annotated[Path, typer.Option(help="A trial's folder; with --recursive, a tree of them.")],
+    recursive: Annotated[bool, typer.Option("--recursive", help="Judge every trial below the folder.")] = False,
+    no_overwrite: Annotated[bool, typer.Option("--no-overwrite", help="Keep scores that still hold.")] = False,
+    judge: JudgeNames = ALL_JUDGES,
+    config: ConfigFile = None,
+    dataset: Annotated[Path | None, typer.Option(help="The dataset of the trials; default: found by its name.")] = None,
+    scenario: Annotated[Path | None, typer.Option(help="Rehearsal: the script to play.")] = None,
+    repo: Annotated[str | None, typer.Option(help="Fetch the repository from here instead.")] = None,
+    clone_root: Annotated[
+        Path | None, typer.Option(help="Mirrors and checkouts; default: a private temp folder.")
+    ] = None,
+) -> None:
+    """Score trials that have run; a trial that a judge failed on is tried again."""
+    from swetrials.runs.end_to_end import JudgingRequest
+
+    request = JudgingRequest(folder, recursive, not no_overwrite, judge_names(judge), dataset, repo, clone_root)
+    leave(judge_trials(request, config, flags, scenario))
+
+
+def judge_trials(request: JudgingRequest, path: Path | None, flags: Mapping[str, object], scenario: Path | None) -> int:
+    """Judge one trial, or all below a folder. Exit code 1 when a judge failed on one of them.
+
+    Raises:
+        DocumentError: a key of the configuration has a fault.
+        KnownError: nothing can be judged; the message says why.
+    """
+    from swetrials.cli.interrupting import run_async
+    from swetrials.cli.progress import show_check
+    from swetrials.cli.rendering import console_for_output
+    from swetrials.results.report import wording as figures
+    from swetrials.runs.end_to_end import judge_folders
+    from swetrials.runs.judge_choice import JudgeChoice
+    from swetrials.store.documents import load_config
+
+    choice = JudgeChoice.of(load_config(path, os.environ, flags), scenario)
+    console = console_for_output()
+    show = partial(print, flush=True)
+
+    def tell(judged: Judged) -> None:
+        # Of a whole tree that cannot be judged the reason is the same throughout; it is told once, at the end.
+        if not judged.unjudgeable:
+            show(judged_line(judged))
+
+    words = run_async(lambda: judge_folders(request, choice, partial(show_check, console), tell))
+    for line in _unjudgeable(words):
+        show(line)
+    failed = len({word.folder for word in words if word.failed})
+    show(figures.counted(len({word.folder for word in words}), "trial") + (f", {failed} failed" if failed else ""))
+    return 1 if failed else 0
+
+
+def _unjudgeable(words: Iterable[Judged]) -> Iterator[str]:
+    """Give a line for each reason why trials cannot be judged, with their number."""
+    from swetrials.results.report import wording as figures
+
+    reasons: dict[str, list[Judged]] = {}
+    for judged in words:
+        if judged.unjudgeable and judged.verdict is not None:
+            reasons.setdefault(judged.verdict.reason, []).append(judged)
+    for reason, found in reasons.items():
+        names = list(dict.fromkeys(judged.folder.path.name for judged in found))
+        trials = len({judged.folder for judged in found})
+        whom = names[0] if trials == 1 else f"{figures.counted(trials, 'trial')}, such as {names[0]}"
+        yield f"  {whom}: cannot be judged: {reason}"
+
+
+def judged_line(judged: Judged) -> str:
+    """Return one line on what a judge said."""
+    from swetrials.results.report import wording as figures
+
+    head = f"  {judged.folder.path.name}: {judged.judge}"
+    word = judged.verdict
+    if word is None:
+        return f"{head}: nothing to do"
+    if word.status == "unscored":
+        return f"{head}: unscored: {word.reason}"
+    score = getattr(word, "task_score", None)
+    said = figures.score(score) if score is not None else figures.verdict(getattr(word, "passed", None))
+    return f"{head}: {said}{' (kept)' if judged.skipped else ''}"

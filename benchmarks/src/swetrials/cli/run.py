@@ -1,0 +1,100 @@
+"""``run``: trials, without judging them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from swetrials.cli.lean import leave, single_command
+from swetrials.cli.options import (
+    ConfigFile,
+    DryRun,
+    Force,
+    KeepCheckouts,
+    Resume,
+    SkipProbe,
+    Stream,
+    Yes,
+    with_config_keys,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from swetrials.judging.late import Judged
+    from swetrials.runs.benchmark import RunOptions, RunResult
+
+app = single_command()
+
+
+@app.command(epilog="Example: swetrials run --config config/runner.yaml --dataset dataset/quickstart.yaml --yes")
+@with_config_keys
+def run(
+    flags: dict[str, object],
+    config: ConfigFile = None,
+    yes: Yes = False,
+    resume: Resume = False,
+    force: Force = False,
+    dry_run: DryRun = False,
+    skip_probe: SkipProbe = False,
+    keep_checkouts: KeepCheckouts = False,
+    stream: Stream = False,
+) -> None:
+    """Run trials: an agent works through a dataset's tasks. Judges nothing."""
+    from swetrials.runs.benchmark import RunOptions
+
+    options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
+    leave(show_plan(config, flags) if dry_run else run_trials(config, flags, options, stream=stream))
+
+
+def show_plan(path: Path | None, flags: Mapping[str, object]) -> int:
+    """Print what would run, task by task, and run nothing."""
+    from swetrials.runs.dry_run import describe
+    from swetrials.runs.prepared_run import lay_out
+    from swetrials.store.documents import load_config
+
+    print(describe(lay_out(load_config(path, os.environ, flags))))
+    return 0
+
+
+def run_trials(path: Path | None, flags: Mapping[str, object], options: RunOptions, *, stream: bool) -> int:
+    """Run trials and summarise them; with ``stream``, show what the agents do meanwhile."""
+    from swetrials.cli.interrupting import run_async
+    from swetrials.cli.rendering import console_for_output
+    from swetrials.cli.summarize import show_scopes
+    from swetrials.cli.viewing import viewer_of
+    from swetrials.runs.benchmark import run_plan
+    from swetrials.runs.prepared_run import lay_out
+    from swetrials.store.documents import load_config
+
+    prepared = lay_out(load_config(path, os.environ, flags))
+    console = console_for_output()
+
+    async def go() -> RunResult:
+        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=stream) as viewer:
+            async with prepared.provider.open(prepared.config) as hosting:
+                return await run_plan(prepared, hosting, options, viewer)
+
+    result = run_async(go)
+    show_scopes(console, prepared.plan.scopes)
+    return exit_code(console, result, ())
+
+
+def exit_code(console: Console, result: RunResult, words: Sequence[Judged]) -> int:
+    """Print what failed and not through the model, a line each; return 1 where something did."""
+    from rich.text import Text
+
+    failures = [
+        f"{metrics.task} (repeat {metrics.trial.repeat}): {metrics.outcome.kind}: {metrics.outcome.detail}"
+        for metrics in result.infrastructure_failures
+    ]
+    failures += [
+        f"{word.folder.path.name}: {word.judge} judge: {word.verdict.reason if word.verdict else 'no answer'}"
+        for word in words
+        if word.failed
+    ]
+    for failure in failures:
+        console.print(Text(f"failed, not through the model: {failure}", style="red"), soft_wrap=True)
+    return 1 if failures else 0

@@ -1,0 +1,1 @@
+"""LiteLLM as a host: its provider, its proxy server and how both are installed."""

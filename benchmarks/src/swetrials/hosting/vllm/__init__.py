@@ -1,0 +1,1 @@
+"""vLLM as a host: its provider, its server, its counters and the machine that it runs on."""

@@ -1,0 +1,85 @@
+"""What a reader of a leaderboard has to know before taking its figures for more than they are."""
+
+from collections.abc import Iterator, Sequence
+
+from swetrials.records.leaderboard import ModelStanding
+from swetrials.results.resampling import BOOTSTRAP_TASKS
+from swetrials.results.trial_row import TrialRow
+
+
+def caveats(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
+    """Yield one sentence for each thing that limits what these trials can say."""
+    if rows[0].rehearsal:
+        yield "All of it was made with the rehearsal model: it shows how the harness works, nothing about any model."
+    sources = sorted({row.source for row in rows if row.source is not None})
+    if sources:
+        yield f"Figures were imported from: {', '.join(sources)}."
+    yield from _of_samples(standings, rows)
+    yield from _of_costs(standings)
+    yield from _of_judging(standings, rows)
+
+
+def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
+    tasks = len({row.task for row in rows})
+    if tasks < BOOTSTRAP_TASKS:
+        yield (
+            "A single task: means have no intervals, and another task may come out otherwise."
+            if tasks == 1
+            else f"{tasks} tasks are few: intervals are wide, and assume that scores vary as a bell curve does."
+        )
+    if tasks > 1 and max(one.repeats for one in standings) == 1:
+        yield (
+            "Each task was run once: how much a second run would differ is inside the intervals, but cannot be told "
+            "apart from how tasks differ."
+        )
+    apart = [one.label for one in standings if one.tasks < tasks]
+    if apart:
+        yield f"Not run on all {tasks} tasks, so that their means are over other work: {_list(apart)}."
+    failing = [f"{one.label} ({one.completed} of {one.valid})" for one in standings if one.completed < one.valid]
+    if failing:
+        yield (
+            "Failed trials are outside the means of scores and costs, and inside the completion rate. Completed: "
+            f"{_list(failing)}."
+        )
+    invalid = [f"{one.label} ({one.trials - one.valid})" for one in standings if one.valid < one.trials]
+    if invalid:
+        yield f"Trials that failed for another reason than model or agent are in no mean: {_list(invalid)}."
+
+
+def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
+    if len({one.hosting for one in standings if one.cost_usd.value is not None}) > 1:
+        yield (
+            "Costs stand on different bases (prices of tokens, hours of machines): across them they compare roughly, "
+            "and the combined frontier with them."
+        )
+    unknown = [one.label for one in standings if one.trials_without_cost]
+    if unknown:
+        yield f"Costs are not known for every trial, so that they are on no frontier: {_list(unknown)}."
+    heavy = [
+        f"{one.label} ({one.cost_usd.largest_share:.0%})" for one in standings if one.cost_usd.largest_share is not None
+    ]
+    if heavy:
+        yield (
+            "One task is over a quarter of the cost, where an interval holds 84 to 90 % rather than 95 %: "
+            f"{_list(heavy)}."
+        )
+    tokens = [one.label for one in standings if one.tokens_are_lower_bound]
+    if tokens:
+        yield f"Tokens are at least what is shown, as a trial was cut: {_list(tokens)}."
+    bounds = [one.label for one in standings if one.cost_is_lower_bound]
+    if bounds:
+        yield f"Costs are at least what is shown, and a place on the frontier may be too good: {_list(bounds)}."
+
+
+def _of_judging(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
+    unscored = [f"{one.label} ({one.completed - one.scored})" for one in standings if one.scored < one.completed]
+    if unscored:
+        yield f"Completed trials without a score are not in the score mean: {_list(unscored)}."
+    scored = [row for row in rows if row.score is not None]
+    ungrounded = sum(row.repo_grounded is False for row in scored)
+    if ungrounded:
+        yield f"In {ungrounded} of {len(scored)} scored trials the judge read no file of the repository."
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,1 @@
+"""Results that another harness has published, read as results of ours."""

@@ -1,0 +1,36 @@
+"""Every task by every model."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from swetrials.records.leaderboard import Leaderboard
+from swetrials.results.report.charts.cells import ChartCell, Grid, grid_chart
+from swetrials.results.report.charts.shades import ink_on, score_shade
+from swetrials.results.report.charts.style import INK, PANEL
+from swetrials.results.report.tiers import tiers_of
+from swetrials.results.task_grid import TaskCell, tasks_by_tier
+
+FAILED, PARTLY, UNSCORED, NOT_VALID = "F", "*", "?", "-"
+
+
+def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
+    """Return the scores of each task, tier by tier, tasks that came out best on top, models by their place."""
+    labels = {standing.key: standing.label for standing in board.standings}
+    scores = [cell.score for cell in cells if cell.score is not None]
+    by_task: dict[str, list[ChartCell]] = {}
+    for cell in cells:
+        by_task.setdefault(cell.task, []).append(_cell(cell, labels[cell.candidate], scores))
+    grids = [
+        Grid(tasks, list(labels.values()), [cell for task in tasks for cell in by_task[task]], tier)
+        for tier, tasks in tasks_by_tier(cells, tiers_of(board)).items()
+    ]
+    return alt.vconcat(*(grid_chart(grid, heads=not number) for number, grid in enumerate(grids)), spacing=10)
+
+
+def _cell(cell: TaskCell, label: str, scores: Sequence[float]) -> ChartCell:
+    if cell.score is None:
+        text = FAILED if cell.failed else NOT_VALID if cell.not_valid else UNSCORED
+        return ChartCell(cell.task, label, text, PANEL, INK)
+    fill = score_shade(cell.score, scores)
+    return ChartCell(cell.task, label, f"{cell.score:.0f}{PARTLY if cell.failed else ''}", fill, ink_on(fill))

@@ -1,0 +1,175 @@
+"""What the page says of one leaderboard, section by section."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from swetrials.records.leaderboard import Leaderboard
+from swetrials.results.report import evidence_tables, standing_tables
+from swetrials.results.report import wording as figures
+from swetrials.results.report.board_figures import BoardFigures, Figure
+from swetrials.results.report.evidence_tables import Link
+from swetrials.results.report.headline import headline
+from swetrials.results.report.html_tables import Table
+from swetrials.results.task_grid import TaskCell, task_cells
+from swetrials.results.trial_background import TrialBackground
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it."""
+
+    name: str
+    """Of its anchor, unique within a board."""
+
+    title: str
+    paragraphs: Sequence[str] = ()
+    points: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    folded: Sequence[tuple[str, Table]] = field(default=())
+    """Tables that open on a click, by what they hold; on paper they are open."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing would stand below the heading."""
+        return not (self.paragraphs or self.points or self.figures or self.tables or self.folded)
+
+
+@dataclass(frozen=True)
+class BoardTrials:
+    """A leaderboard with the trials that it stands on."""
+
+    board: Leaderboard
+    backgrounds: Sequence[TrialBackground]
+
+
+def sections(trials: BoardTrials, link: Link, prefix: str) -> list[Section]:
+    """Return everything that is to be said of a leaderboard. A rehearsal is described, and ranked in nothing.
+
+    Args:
+        trials: the leaderboard and its trials.
+        link: from a trial's folder to where it is, seen from the page.
+        prefix: of the charts' names.
+    """
+    board = _unranked(trials.board) if trials.board.rehearsal else trials.board
+    rows = [background.row for background in trials.backgrounds]
+    cells = task_cells(rows)
+    drawn = BoardFigures(board, cells, prefix)
+    units = drawn.units()
+    ranking = [] if board.rehearsal else list(_ranking(board, drawn))
+    found = [
+        Section("answer", "The answer", paragraphs=headline(board)),
+        *ranking,
+        *([_rehearsed(board)] if board.rehearsal else []),
+        Section("tasks", "Task by task", figures=drawn.tasks()),
+        Section(
+            "artifacts",
+            "Artifacts",
+            figures=units,
+            folded=(("Figures with intervals", standing_tables.unit_table(board)),) if units else (),
+        ),
+        Section(
+            "cost",
+            "Cost and tokens",
+            figures=(*(() if board.rehearsal else drawn.costs()), *drawn.tokens()),
+            tables=(standing_tables.token_table(board, rows),),
+        ),
+        Section("time", "Time", figures=drawn.times(), tables=(standing_tables.time_table(board, trials.backgrounds),)),
+        *_evidence(trials, board, drawn, link),
+        Section("trials", "Every trial", paragraphs=(_TRACES,), folded=list(_by_task(board, cells, link))),
+    ]
+    return [section for section in found if not section.empty]
+
+
+_TRACES = (
+    "Each figure above comes from these trials. A name leads to the trial's folder, with its record (metrics.json), "
+    "its scores (eval.json), the artifacts and the streams: MODEL/AGENT/SKILL/SCOPE/TASK, with --rN for repeat N."
+)
+
+
+def _all_pairs(pairs: int) -> str:
+    return "The pair" if pairs == 1 else f"All {pairs} pairs"
+
+
+def _ranking(board: Leaderboard, drawn: BoardFigures) -> Iterator[Section]:
+    yield Section("frontier", "Score against cost", figures=drawn.frontier())
+    repeats = standing_tables.reliability_table(board)
+    yield Section(
+        "leaderboard",
+        "Leaderboard",
+        paragraphs=(_DENOMINATORS, *_on_tests(board), *_on_heavy_tasks(board)),
+        figures=drawn.scores(),
+        tables=(standing_tables.standing_table(board), *([repeats] if repeats else [])),
+    )
+    if board.pairs:
+        pairs = (f"{_all_pairs(len(board.pairs))} in figures", standing_tables.pair_table(board))
+        yield Section("pairs", "Pair by pair", figures=drawn.pairs(), folded=(pairs,))
+    tiers = ("Scores, completion and costs in figures", standing_tables.tier_table(board))
+    yield Section("tiers", "By difficulty", figures=drawn.tiers(), folded=(tiers,))
+
+
+_DENOMINATORS = (
+    "Score, cost and time are means over tasks of completed trials, with 95% intervals in small letters. A trial that "
+    "model or agent failed is outside these means and inside the completion; the second score counts it 0. One that "
+    "failed for another reason says nothing about the model: it is 0 in the third score alone. Below the frontier: "
+    "the chance that nothing beats it on both score and cost, among all, and among those of its own cost basis."
+)
+
+
+def _on_tests(board: Leaderboard) -> Iterator[str]:
+    if any(standing.tests_passed.value is not None for standing in board.standings):
+        yield "Passed tests are the patch's: a trial that left a document out has passed them, where its patch does."
+
+
+def _on_heavy_tasks(board: Leaderboard) -> Iterator[str]:
+    if any(standing.cost_usd.largest_share is not None for standing in board.standings):
+        yield "Where one task is over a quarter of a cost, the interval of that cost holds 84 to 90 % rather than 95 %."
+
+
+def _rehearsed(board: Leaderboard) -> Section:
+    note = "In alphabetical order. The scripted model's scores and costs say nothing about any real one."
+    paragraphs = (note, *_on_tests(board))
+    return Section("leaderboard", "What was rehearsed", paragraphs, tables=(standing_tables.standing_table(board),))
+
+
+def _evidence(trials: BoardTrials, board: Leaderboard, drawn: BoardFigures, link: Link) -> Iterator[Section]:
+    rows = [background.row for background in trials.backgrounds]
+    failed = evidence_tables.failure_table(board, rows, link)
+    yield Section(
+        "failures",
+        "Failures",
+        paragraphs=() if failed.rows else ("Every trial completed.",),
+        figures=drawn.failures(),
+        folded=((f"{figures.counted(len(failed.rows), 'trial')} one by one", failed),) if failed.rows else (),
+    )
+    findings = evidence_tables.finding_table(trials.backgrounds, link)
+    yield Section(
+        "caveats",
+        "Caveats and findings",
+        points=board.caveats,
+        paragraphs=() if findings else ("No record has a finding.",),
+        tables=(findings,) if findings else (),
+    )
+    if all(row.score is None for row in rows):
+        yield Section("judge", "The judge", paragraphs=("No trial has a score by a rubric.",))
+    else:
+        yield Section(
+            "judge",
+            "The judge",
+            paragraphs=("A judge that read no file of the repository scored from the artifacts alone.",),
+            tables=(evidence_tables.judge_table(board, rows),),
+        )
+    yield Section("provenance", "Provenance", tables=(evidence_tables.provenance_table(board, trials.backgrounds),))
+
+
+def _by_task(board: Leaderboard, cells: Sequence[TaskCell], link: Link) -> Iterator[tuple[str, Table]]:
+    by_task: dict[str, list[TaskCell]] = {}
+    for cell in cells:
+        by_task.setdefault(cell.task, []).append(cell)
+    for task, of_task in sorted(by_task.items()):
+        trials = sum(len(cell.trials) for cell in of_task)
+        yield f"{task} ({of_task[0].tier}, {trials})", evidence_tables.task_table(board, of_task, link)
+
+
+def _unranked(board: Leaderboard) -> Leaderboard:
+    return board.model_copy(update={"standings": tuple(sorted(board.standings, key=lambda s: s.label))})

@@ -1,0 +1,101 @@
+"""One trial as the statistics see it."""
+
+from dataclasses import dataclass, field
+
+from swetrials.records.leaderboard import HostingBasis
+from swetrials.records.metrics import HostingRecord
+from swetrials.records.usage import Completeness
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRow:
+    """The figures of one trial, whether it was run here or imported.
+
+    ``completed``: model and agent did what was asked. ``valid`` but not completed: the model's or the agent's failure.
+    Not ``valid``: it failed for another reason. Which of them count in which figure stands in
+    :mod:`swetrials.results.figures`.
+    """
+
+    folder: str
+    """Relative to the results tree; where every figure of this trial can be traced to."""
+
+    model: str
+    """The slug."""
+
+    agent: str
+    skill: str
+    provider: str
+    scope: str
+    task: str
+    repeat: int
+    tier: str
+    """The dataset's ``complexity``."""
+
+    outcome: str
+    completed: bool
+    valid: bool
+    score: float | None
+    """0 to 100; ``None``: not scored, or it failed."""
+
+    judged_score: float | None = None
+    """What the judge gave, whatever became of the trial; that of a failed trial is in no mean."""
+
+    unit_scores: dict[str, float] = field(default_factory=dict)
+    """Of each artifact, 0 to 100, by ``records.evaluation.UNITS``."""
+
+    cost_usd: float | None = None
+    """Over all attempts; ``None``: unknown."""
+
+    cost_basis: str = "none"
+    cost_is_lower_bound: bool = False
+    latency_seconds: float | None = None
+    api_seconds: float | None = None
+    waiting_seconds: float | None = None
+    num_turns: int | None = None
+    fresh_input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    """Prompt and output; more than the buckets where a prompt was told as a whole, and not its parts."""
+
+    tokens_completeness: Completeness = "unknown"
+    """Of the four buckets: ``lower_bound`` makes each of them an "at least"."""
+
+    tests_passed: bool | None = None
+    """The tests' word on the patch, whatever became of the trial; ``None``: they gave none."""
+
+    repo_grounded: bool | None = None
+    rehearsal: bool = False
+    source: str | None = None
+    """Where imported figures are from; ``None``: measured by this harness."""
+
+    dataset: str | None = None
+    task_sha256: str | None = None
+    """Of the task as it was worded; ``None``: not known. Two wordings are two tasks, whatever their name."""
+
+    given_sha256: str | None = None
+    """Of all that the agent was given; ``None``: an older record. Equal ones are one task, whatever scores it."""
+
+    commit: str | None = None
+    """What the task's ref was resolved to."""
+
+    judge: str | None = None
+    """Whose score it is: ``codex/<model>``; ``None``: there is none, or nobody tells."""
+
+    judge_effort: str | None = None
+    scored_sha256: str | None = None
+    """Of all that the score was made with; ``None``: no score, or an older judgment, which is a version of its own."""
+
+    tests_sha256: str | None = None
+    """Of all that the tests' verdict was made with, likewise."""
+
+    hosted: HostingRecord | None = None
+    """How the model was hosted, as far as anybody told."""
+
+    @property
+    def hosting(self) -> HostingBasis:
+        """What the cost of this trial is worked out from."""
+        if self.cost_basis in {"metered", "reported"}:
+            return "metered"
+        return "hardware" if self.cost_basis == "hardware" else "other"

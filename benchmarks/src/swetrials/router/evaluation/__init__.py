@@ -1,0 +1,1 @@
+"""The router's evaluation on results: what a rule would have cost and scored."""

@@ -1,0 +1,55 @@
+"""Showing what a run would start, exactly, without starting it."""
+
+import shlex
+
+from swetrials.agents.install import find
+from swetrials.agents.session import AgentSession
+from swetrials.runs.prepared_run import PreparedRun
+from swetrials.store.redaction import MASK
+from swetrials.trials.plan import Trial, prompt_for
+from swetrials.workspace.space import Space
+
+
+def describe(prepared: PreparedRun) -> str:
+    """Return, per trial, the command line, the environment with secrets masked, and the files written for it.
+
+    What is only known at run time (the attempt's id, a port) stands in capitals.
+    """
+    trials = len(prepared.plan.trials)
+    head = f"{trials} trial{'s' if trials != 1 else ''}; nothing is run"
+    return "\n\n".join([head, *(_trial(prepared, trial) for trial in prepared.plan.trials)])
+
+
+def _trial(prepared: PreparedRun, trial: Trial) -> str:
+    space = Space.at(prepared.work_root, f"{trial.label}-1-ID")
+    prompt = prompt_for(trial.task, space.checkout, space.artifacts)
+    session = AgentSession.of(
+        prepared.agent,
+        find(prepared.agent.package, prepared.project.tools),
+        space,
+        prompt=prompt,
+        skill=prepared.plan.skill,
+        route=prepared.provider.preview(prepared.config),
+        config=prepared.config,
+        sandbox=prepared.sandbox,
+        writable=[space.root],
+    )
+    launch, command = session.launch, session.command
+    lines = [
+        f"== {trial.label}: {trial.folder.path}",
+        f"cwd: {command.cwd}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
+        f"sandbox: {prepared.sandbox.name}",
+        "argv:",
+        *(f"  {shlex.quote(word)}" for word in command.argv),
+        f"standard input: {launch.stdin or 'empty'}",
+        "environment:",
+        *(
+            f"  {name}={MASK if prepared.redactor.hides(name, value) else value}"
+            for name, value in sorted(command.environment.items())
+        ),
+        "files:",
+        *(f"  {path}  ({len(text.encode())} bytes)" for path, text in launch.files.items()),
+        "prompt:",
+        *(f"  {line}" for line in prompt.splitlines()),
+    ]
+    return prepared.redactor.text("\n".join(lines))

@@ -1,0 +1,162 @@
+"""The whole way: trials and their judging in one go, and the judging of trials that ran before."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from swetrials.errors import UsageError
+from swetrials.hosting.base import Check
+from swetrials.judging import JUDGES, Judge, JudgeContext
+from swetrials.judging.late import Datasets, Judged, JudgingError, judge_trials, outstanding
+from swetrials.records.metrics import Metrics
+from swetrials.records.words import counted
+from swetrials.runs.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan
+from swetrials.runs.judge_choice import JudgeChoice, open_judges
+from swetrials.runs.prepared_run import PreparedRun
+from swetrials.store.documents import LoadedDataset, load_dataset
+from swetrials.store.files import RecordError
+from swetrials.store.project import Project, find_project
+from swetrials.store.redaction import Redactor
+from swetrials.store.results import TrialFolder, none_in, state_of, told_apart, trial_folders
+from swetrials.trials.sandboxing import sandbox_for
+from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.space import private_root
+
+
+async def run_and_judge(
+    prepared: PreparedRun,
+    options: RunOptions,
+    judges: Sequence[str],
+    choice: JudgeChoice,
+    viewer: Viewer,
+    observe: Callable[[Judged], None],
+) -> tuple[RunResult, list[Judged]]:
+    """Run a plan and let the named judges score what comes out.
+
+    Each judge is proved by a real call before anything is spent, unless there will be nothing to ask it; one that is
+    not installed is left out, and the pre-flight says so.
+
+    Raises:
+        PreflightError: a check failed, a judge's among them; nothing was spent.
+        UsageError: a judge or its route is unknown, or another run is writing to the same results.
+    """
+    rehearsal = prepared.provider.scripted
+    dataset = prepared.plan.dataset
+    datasets = Datasets(dataset, prepared.project.dataset)
+    folders = [trial.folder for trial in prepared.plan.trials]
+    async with open_judges(judges, choice, prepared.project, rehearsal=rehearsal, datasets=[dataset.path]) as opened:
+        absent: set[str] = set()
+
+        async def checks(to_run: int) -> list[Check]:
+            found = []
+            for judge in opened:
+                if not to_run and not outstanding(folders, judge, datasets, overwrite=False, repo=None):
+                    continue
+                check = await judge.prove(prepared.judging)
+                if check.status == "skipped":
+                    absent.add(judge.name)
+                found.append(check)
+            return found
+
+        async with prepared.provider.open(prepared.config) as hosting:
+            pin = choice.pin(judges, rehearsal=rehearsal)
+            result = await run_plan(prepared, hosting, options, viewer, checks, pin)
+        words = await judge_trials(
+            result.folders,
+            [judge for judge in opened if judge.name not in absent],
+            prepared.judging,
+            datasets,
+            overwrite=False,
+            repo=None,
+            observe=observe,
+        )
+    return result, words
+
+
+@dataclass(frozen=True)
+class JudgingRequest:
+    """What a person wants judged: a trial's folder or a tree of them, and how."""
+
+    folder: Path
+    recursive: bool = False
+    overwrite: bool = True
+    judges: tuple[str, ...] = JUDGES.own
+    dataset: Path | None = None
+    repo: str | None = None
+    clone_root: Path | None = None
+
+
+async def judge_folders(
+    request: JudgingRequest, choice: JudgeChoice, show: Callable[[Check], None], observe: Callable[[Judged], None]
+) -> list[Judged]:
+    """Score trials that have run before; rehearsals are judged by the rehearsal server unless said otherwise.
+
+    Each judge that has something to judge is proved by a real call first; one that is not installed is left out.
+
+    Args:
+        request: what is to be judged.
+        choice: the judge's route and model.
+        show: takes in what proving each judge has found.
+        observe: takes in each judge's word on each trial.
+
+    Raises:
+        PreflightError: a judge cannot do its work here; nothing was judged by it.
+        UsageError: there is nothing to judge, or a judge, its route or what it needs is not there.
+        DocumentError: the given dataset has faults.
+    """
+    if not request.judges:
+        raise UsageError(f"--judge: name at least one of {', '.join(JUDGES.own)}")
+    folders = list(trial_folders(request.folder))
+    if not folders:
+        raise UsageError(f"{none_in(request.folder)}; run one with: swetrials run{told_apart(request.folder)}")
+    if not request.recursive and folders != [TrialFolder(request.folder)]:
+        held = counted(len(folders), "trial")
+        raise UsageError(f"{request.folder} holds {held}: add --recursive to judge what is below it")
+    project = find_project()
+    datasets = Datasets(load_dataset(request.dataset) if request.dataset else None, project.dataset)
+    context = _judge_context(request, project)
+    words: list[Judged] = []
+    for rehearsal, group in _by_kind(folders):
+        files = sorted({found.path for folder in group if (found := _dataset_of(datasets, folder)) is not None})
+        async with open_judges(request.judges, choice, project, rehearsal=rehearsal, datasets=files) as judges:
+            able = []
+            for judge in judges:
+                needed = outstanding(group, judge, datasets, overwrite=request.overwrite, repo=request.repo)
+                if not needed or await _able(judge, context, show):
+                    able.append(judge)
+            if not able:
+                raise PreflightError("no judge can work here: nothing was judged")
+            words += await judge_trials(
+                group, able, context, datasets, overwrite=request.overwrite, repo=request.repo, observe=observe
+            )
+    return words
+
+
+async def _able(judge: Judge, context: JudgeContext, show: Callable[[Check], None]) -> bool:
+    check = await judge.prove(context)
+    show(check)
+    if check.status == "failed":
+        raise PreflightError(f"the {judge.name} judge cannot work here: nothing was judged")
+    return check.status != "skipped"
+
+
+def _judge_context(request: JudgingRequest, project: Project) -> JudgeContext:
+    root = private_root(request.clone_root)
+    box = sandbox_for("auto", project, project.dataset, request.folder, root)
+    redactor = Redactor.from_environment(os.environ)
+    return JudgeContext(Repositories.below(root), root, redactor, box.bwrap, box.hidden, box.readable)
+
+
+def _by_kind(folders: Sequence[TrialFolder]) -> list[tuple[bool, list[TrialFolder]]]:
+    rehearsals = [f for f in folders if isinstance(m := state_of(f), Metrics) and m.trial.rehearsal]
+    real = [f for f in folders if f not in rehearsals]
+    return [(kind, group) for kind, group in ((True, rehearsals), (False, real)) if group]
+
+
+def _dataset_of(datasets: Datasets, folder: TrialFolder) -> LoadedDataset | None:
+    try:
+        return datasets.of(folder.metrics())
+    except (JudgingError, RecordError):
+        # Judging the trial says what is wrong with it; here it only brings no lines to rehearse.
+        return None

@@ -1,0 +1,102 @@
+"""What the attempts of a run share, and what one of them is asked for."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, Self
+
+from swetrials.agents.base import Agent, Skill
+from swetrials.agents.events import Event
+from swetrials.agents.install import Installed
+from swetrials.agents.session import AgentSession
+from swetrials.hosting.base import Hosting, Provider
+from swetrials.pricing.book import PriceBook
+from swetrials.records.config import RunnerConfig
+from swetrials.records.limits import Limits
+from swetrials.store.redaction import Redactor
+from swetrials.trials.backoff import Backoff
+from swetrials.trials.budget import Budget
+from swetrials.trials.plan import Trial
+from swetrials.wire.route import Route
+from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.sandbox import Sandbox
+from swetrials.workspace.space import Space
+
+Listener = Callable[[Trial, Sequence[Event]], None]
+"""Called with what the agent of a trial has just said and done; secrets are not masked in it."""
+
+
+def nobody(trial: Trial, events: Sequence[Event]) -> None:
+    """Listen to nothing."""
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What every attempt of a run shares."""
+
+    config: RunnerConfig
+    agent: Agent
+    installed: Installed
+    skill: Skill
+    limits: Limits
+    provider: Provider
+    hosting: Hosting
+    prices: PriceBook
+    repositories: Repositories
+    work_root: Path
+    sandbox: Sandbox
+    redactor: Redactor
+    keep_checkouts: bool = False
+    backoff: Backoff = field(default_factory=Backoff)
+    budget: Budget = field(default_factory=Budget)
+    listen: Listener = nobody
+
+    def hiding(self, secrets: Iterable[str]) -> Self:
+        """Return a context that masks further secrets in whatever is written."""
+        return replace(self, redactor=self.redactor.and_also(secrets))
+
+    def agent_session(
+        self, space: Space, prompt: str, route: Route, writable: Sequence[Path], *, skill: Skill | None
+    ) -> AgentSession:
+        """Return the agent, ready to be run on a prompt.
+
+        Args:
+            space: its folders.
+            prompt: what it is asked.
+            route: its way to the model.
+            writable: what of its space a sandbox lets it change.
+            skill: what it follows.
+        """
+        return AgentSession.of(
+            self.agent,
+            self.installed,
+            space,
+            prompt=prompt,
+            skill=skill,
+            route=route,
+            config=self.config,
+            sandbox=self.sandbox,
+            writable=writable,
+        )
+
+
+@dataclass(frozen=True)
+class Order:
+    """One attempt to make: the trial, the pinned commit, and what an earlier attempt left to build on.
+
+    ``queued_seconds`` is how long it had to wait for its start, since the attempt before it ended.
+    """
+
+    trial: Trial
+    repo: str
+    commit: str
+    number: int
+    reason: Literal["first", "topup", "retry"]
+    only: tuple[str, ...] = ()
+    earlier: dict[str, bytes] = field(default_factory=dict)
+    queued_seconds: float = 0.0
+
+    @property
+    def folder(self) -> Path:
+        """Where the attempt's logs go."""
+        return self.trial.folder.attempt_folder(self.number)
