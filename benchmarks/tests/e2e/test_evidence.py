@@ -240,7 +240,7 @@ def test_a_provider_that_gives_nothing_is_not_the_models_fault(
     tmp_path: pathlib.Path, agent: AgentUnderTest, name: str
 ) -> None:
     fault, kind, blame = GIVES_NOTHING[name]
-    record = run(Workplace(tmp_path), agent, Case(fault, words=("--timeout-seconds", "40")))
+    record = run(Workplace(tmp_path), agent, Case(fault, words=("--timeout-seconds", "28")))
     assert (record.outcome.kind, record.outcome.blame) == (kind, blame), record.outcome.detail
     assert not record.outcome.valid
     assert record.num_turns == 0
