@@ -1,6 +1,7 @@
 """Which replies of a judge are used, and what is wrong with the others."""
 
 import json
+import re
 import time
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swetrials.judging.reply import ReplyError, parse_reply
+from swetrials.records.evaluation import CRITERIA
 
 UNITS = ("lld", "implementation")
 
@@ -170,7 +172,8 @@ def test_whatever_a_reply_is_no_score_is_invented(text: str) -> None:
         assert str(refused)
         return
     for unit in reply.scores.values():
-        assert f'"completeness": {unit.completeness}, "correctness": {unit.correctness}' in text
+        for criterion in CRITERIA:  # in whatever order they stand
+            assert re.search(rf'"{criterion}": {getattr(unit, criterion)}[,}}]', text)
 
 
 @pytest.mark.parametrize(
