@@ -1,5 +1,6 @@
 """Members of families that are not ours: how they are found, what is said where they cannot be, who may name them."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from swetrials.plugins import PluginError
 from swetrials.records.config import RunnerConfig
 from swetrials.store.project import find_project
 from swetrials.trials.executors import EXECUTORS
+from swetrials.workspace.sandbox import Absence, probe
 
 EXAMPLES = find_project().root / "examples"
+QUICKSTART = find_project().dataset / "quickstart.yaml"
 
 
 def module(folder: Path, name: str, text: str) -> None:
@@ -108,6 +111,28 @@ def test_a_stream_that_was_cut_gives_no_event(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(EXAMPLES)
     reader = AGENTS.named("own_agent:Scribe").reader()
     assert [*reader.feed(b'{"scribe": {"id": "m'), *reader.finish()] == []
+
+
+@pytest.mark.skipif(isinstance(probe(), Absence), reason="there is no sandbox here that could hide anything")
+def test_an_agent_in_a_folder_that_has_to_be_hidden_is_told_in_one_line(tmp_path: Path) -> None:
+    text = (EXAMPLES / "own_agent.py").read_text()
+    everything = 'Program("scribe", "1.0", Path(__file__), Path("/"))'
+    module(tmp_path, "shows_everything", text.replace('Program("scribe", "1.0", Path(__file__))', everything))
+    (tmp_path / "shows_everything.py").chmod(0o755)
+    words: list[str | Path] = [
+        "run",
+        "--dry-run",
+        "--agent",
+        "shows_everything:Scribe",
+        "--dataset",
+        QUICKSTART,
+        "--sandbox",
+        "bubblewrap",
+    ]
+    program = Path(sys.executable).with_name("swetrials")
+    done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.startswith("the sandbox cannot hide ") and done.stderr.count("\n") == 1
 
 
 def test_the_configuration_takes_names_of_all_four_places() -> None:

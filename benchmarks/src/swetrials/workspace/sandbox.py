@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from swetrials.errors import KnownError
 from swetrials.workspace.environment import search_path
 from swetrials.workspace.sandbox_start import give
 
@@ -24,6 +25,10 @@ _RUN = tuple(Path(name) for name in ("/run", "/var/run"))
 a read-only mount does not stop it from connecting to them."""
 
 _REACHED = 'for place do [ -x "$place" ] || { echo "$place"; exit 1; }; done'
+
+
+class UncoveredError(KnownError, ValueError):
+    """What a sandbox has to hide could not be hidden; the message says what it lies in that has to be shown."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +209,7 @@ def confined(
             by a path through a link in ``/run``, it is there by that name too.
 
     Raises:
-        ValueError: a hidden path is ``/``, or lies in a readable or writable one and would be uncovered again.
+        UncoveredError: a hidden path is ``/``, or lies in a readable or writable one and would be uncovered again.
     """
     shown = [path.resolve() for path in (*readable, *writable)]
     covered = sorted({path.resolve() for path in hidden})
@@ -317,7 +322,7 @@ def _binds(how: str, paths: Iterable[Path]) -> Iterator[str]:
 def _refuse_uncovering(hidden: Iterable[Path], shown: Sequence[Path]) -> None:
     for path in hidden:
         if path == Path("/"):
-            raise ValueError("the sandbox cannot hide /; name the folders to hide")
+            raise UncoveredError("the sandbox cannot hide /; name the folders to hide")
         for above in shown:
             if path.is_relative_to(above):
-                raise ValueError(f"the sandbox cannot hide {path}: it lies in {above}, which is to be shown")
+                raise UncoveredError(f"the sandbox cannot hide {path}: it lies in {above}, which is to be shown")
