@@ -15,3 +15,15 @@ class KnownError(Exception):
 
 class UsageError(KnownError):
     """What was asked for cannot be done; the message says why and what mends it. Nothing was run."""
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Return an error itself, or the first one in a group of those that ended tasks beside each other."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return the message of somebody else's error, line breaks and runs of spaces made one space each."""
+    return " ".join(str(error).split())

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from swetrials.errors import UsageError
+from swetrials.errors import UsageError, in_one_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -112,7 +112,7 @@ class Family(Mapping[str, T]):
         try:
             return point.load()
         except (Exception, SystemExit) as error:  # whatever somebody else's module raises while it is loaded
-            reason = " ".join(str(error).split()) or "without a word"
+            reason = in_one_line(error) or "without a word"
             raise PluginError(
                 f"{self._kind}: {point.value} cannot be loaded: {type(error).__name__}: {reason}"
             ) from None
@@ -125,8 +125,8 @@ class Family(Mapping[str, T]):
             try:
                 found = found()
             except (Exception, SystemExit) as error:  # somebody else's code again
-                reason = " ".join(str(error).split())
-                raise PluginError(f"{self._kind}: {value}() fails: {type(error).__name__}: {reason}") from None
+                said = f"{type(error).__name__}: {in_one_line(error)}"
+                raise PluginError(f"{self._kind}: {value}() fails: {said}") from None
         if self._made_by_call and not callable(found):
             raise PluginError(f"{self._kind}: {value} cannot be called; see docs/plugins.md")
         # Of what is yet to be made its methods are known; its attributes may be set when it is.

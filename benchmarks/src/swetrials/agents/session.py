@@ -12,6 +12,7 @@ from typing import Self
 from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
 from swetrials.agents.events import Event, Notice, Tally
 from swetrials.agents.install import Installed
+from swetrials.errors import in_one_line
 from swetrials.records.config import RunnerConfig
 from swetrials.store.stream_log import StreamLog
 from swetrials.wire.route import Route
@@ -160,6 +161,6 @@ class _Guarded:
             heard.extend(read(self._reader))
         except Exception as error:
             self._reader = None
-            reason = " ".join(str(error).split())
-            heard.append(Notice(f"the stream is read no further: its reader fails: {type(error).__name__}: {reason}"))
+            said = f"{type(error).__name__}: {in_one_line(error)}"
+            heard.append(Notice(f"the stream is read no further: its reader fails: {said}"))
         return tuple(heard)

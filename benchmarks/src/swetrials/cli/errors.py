@@ -9,7 +9,7 @@ from types import FrameType
 
 import typer
 
-from swetrials.errors import KnownError
+from swetrials.errors import KnownError, first_error
 
 USAGE, PREFLIGHT, INTERRUPTED = 2, 3, 130
 _NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
@@ -64,7 +64,7 @@ def _code_of(app: typer.Typer, argv: list[str]) -> int:
     try:
         app(argv, prog_name="swetrials")
     except (Exception, SystemExit, BaseExceptionGroup) as raised:
-        error = _first(raised)
+        error = first_error(raised)
         if isinstance(error, SystemExit):
             # Typer ends like this always: after success, after its own complaint about an argument, after Ctrl-C.
             code = error.code if isinstance(error.code, int) else 0
@@ -75,12 +75,6 @@ def _code_of(app: typer.Typer, argv: list[str]) -> int:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)
-
-
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _known(error: BaseException, debug: bool) -> int:

@@ -1,7 +1,7 @@
 """Commands and groups of commands that load nothing heavy to be found, to show their help or to refuse a flag.
 
 A command's file imports at its top what its flags need, and in its functions what its work needs: pydantic, rich and
-the rooms below take longer to load than the help of a command takes to be shown.
+the wings below take longer to load than the help of a command takes to be shown.
 """
 
 from collections.abc import Iterator, Mapping, MutableMapping

@@ -103,8 +103,7 @@ def stop() -> int:
     if stopped is None:
         print("the LiteLLM proxy is not running")
         return 0
-    how = {"gone": "it had ended already", "drained": "it ended in good order", "killed": "it had to be killed"}
-    print(f"the LiteLLM proxy is stopped: {how[stopped.how]}")
+    print(f"the LiteLLM proxy is stopped: {stopped.told}")
     return 0
 
 

@@ -163,8 +163,7 @@ def stop() -> int:
     if stopped is None:
         print("nothing is served")
         return 0
-    how = {"gone": "it had ended already", "drained": "it ended in good order", "killed": "it had to be killed"}
-    print(f"{stopped.service.notes['model']} is no longer served: {how[stopped.how]}")
+    print(f"{stopped.service.notes['model']} is no longer served: {stopped.told}")
     return 0
 
 

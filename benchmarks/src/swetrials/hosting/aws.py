@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from swetrials.errors import KnownError
+from swetrials.errors import KnownError, in_one_line
 from swetrials.wire.route import AwsCredentials
 
 BEARER_VARIABLE = "AWS_BEARER_TOKEN_BEDROCK"
@@ -183,7 +183,7 @@ def _asking(question: Callable[[], Any]) -> Any:  # noqa: ANN401  boto3 has no t
         told = error.response["Error"]
         raise AwsError(f"{told.get('Code')}: {told.get('Message')}", refused=True) from None
     except failures.BotoCoreError as error:
-        raise AwsError(" ".join(str(error).split())) from None
+        raise AwsError(in_one_line(error)) from None
 
 
 def _moment(text: str) -> datetime | None:

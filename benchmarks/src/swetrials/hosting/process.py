@@ -84,6 +84,12 @@ class Stopped:
     service: Service
     how: Literal["gone", "drained", "killed"]
 
+    @property
+    def told(self) -> str:
+        """How it came to it, in words."""
+        words = {"gone": "it had ended already", "drained": "it ended in good order", "killed": "it had to be killed"}
+        return words[self.how]
+
 
 @dataclass(frozen=True)
 class Waiting:

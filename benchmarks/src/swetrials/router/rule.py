@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-from swetrials.errors import KnownError
+from swetrials.errors import KnownError, in_one_line
 from swetrials.records.router_evaluation import RouterStatus
 from swetrials.store.files import sha256_of
 from swetrials.store.reading import read_bytes
@@ -151,7 +151,7 @@ class RouterRule:
         try:
             return question()
         except self._module.RouteError as error:
-            raise RuleError(" ".join(str(error).split())) from None
+            raise RuleError(in_one_line(error)) from None
 
 
 def _load(path: Path) -> tuple[ModuleType, str]:

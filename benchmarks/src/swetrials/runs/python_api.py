@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import anyio
 
+from swetrials.errors import first_error
 from swetrials.hosting.base import Check
 from swetrials.judging.late import Judged
 from swetrials.records.evaluation import Evaluation
@@ -117,9 +118,7 @@ def _told(work: Callable[[], Awaitable[T]], failed: Sequence[Check]) -> T:
     try:
         return anyio.run(work)
     except (Exception, BaseExceptionGroup) as raised:
-        error: BaseException = raised
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
+        error = first_error(raised)
         if isinstance(error, PreflightError):
             lines = "; ".join(f"{check.name}: {check.detail}" for check in failed)
             raise PreflightError(f"{error}: {lines}") from None

@@ -38,6 +38,7 @@ from swetrials.agents.pi.stream import PiReader, is_of_pi
 from swetrials.agents.skill_prompt import prompt_with_skill
 from swetrials.agents.user_settings import read_settings, settings_json, with_pinned
 from swetrials.agents.window import Window
+from swetrials.errors import in_one_line
 from swetrials.wire.route import Dialect
 
 _TOOLS = {
@@ -155,4 +156,4 @@ def _yaml(text: str) -> object:
     try:
         return YAML(typ="safe").load(text)
     except YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from None
+        raise ValueError(in_one_line(error)) from None
