@@ -23,6 +23,7 @@ FLOORS = {
     "workspace": 3,
     "wire": 3,
     "rehearsal": 4,
+    "environments": 4,
     "tasks": 4,
     "agents": 5,
     "hosting": 6,

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from swetrials.agents import AGENTS
+from swetrials.environments.bubblewrap import Absence, probe
 from swetrials.hosting import PROVIDERS
 from swetrials.judging import JUDGES
 from swetrials.plugins import PluginError
 from swetrials.records.config import RunnerConfig
 from swetrials.store.project import find_project
 from swetrials.trials.executors import EXECUTORS
-from swetrials.workspace.sandbox import Absence, probe
 
 EXAMPLES = find_project().root / "examples"
 QUICKSTART = find_project().dataset / "quickstart.yaml"

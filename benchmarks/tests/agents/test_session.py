@@ -14,11 +14,11 @@ from swetrials.agents.base import Launch
 from swetrials.agents.codex.stream import CodexReader
 from swetrials.agents.events import Event, Notice, Text
 from swetrials.agents.session import AgentSession
+from swetrials.environments.bubblewrap import NO_SANDBOX
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.redaction import Redactor
 from swetrials.store.stream_log import StreamLog
 from swetrials.workspace.processes import MARK, LaunchError, ProcessLimits
-from swetrials.workspace.sandbox import NO_SANDBOX
 from swetrials.workspace.space import Space, attempt_space, private_root
 
 SECRET = "sk-of-this-test"

@@ -7,10 +7,10 @@ import pytest
 
 from e2e.agents import CODEX, OMP, OPENCODE, PI, AgentUnderTest, each
 from e2e.harness import QUICKSTART, Workplace, needs_agent
+from swetrials.environments.bubblewrap import bubblewrap
 from swetrials.records.metrics import PATCH, Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.documents import load_dataset
-from swetrials.workspace.sandbox import bubblewrap
 
 pytestmark = pytest.mark.slow
 

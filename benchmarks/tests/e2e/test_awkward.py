@@ -8,10 +8,10 @@ import subprocess
 import pytest
 
 from e2e.harness import Workplace, needs_agent
+from swetrials.environments.bubblewrap import bubblewrap
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage
-from swetrials.workspace.sandbox import bubblewrap
 
 pytestmark = [pytest.mark.slow, needs_agent("claude")]
 

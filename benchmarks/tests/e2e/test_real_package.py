@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from e2e.harness import Workplace, needs_agent
+from swetrials.environments.bubblewrap import bubblewrap
 from swetrials.judging import JudgeContext
 from swetrials.judging.late import submission_for
 from swetrials.judging.tests import TestsJudge
@@ -22,7 +23,6 @@ from swetrials.records.outcome import OutcomeKind
 from swetrials.store.documents import load_dataset
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import bubblewrap
 from workspace.sources import commit_all, git, new_repository
 
 pytestmark = [pytest.mark.slow, needs_agent("claude")]

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from e2e.harness import BENCHMARKS, QUICKSTART, Workplace, needs_agent
+from swetrials.environments.bubblewrap import bubblewrap
 from swetrials.records.judged_inputs import JudgedInputs
 from swetrials.router.inputs.reading import Need, read_judged_inputs
 from swetrials.store.files import read_record
-from swetrials.workspace.sandbox import bubblewrap
 
 pytestmark = pytest.mark.slow
 

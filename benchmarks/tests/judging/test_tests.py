@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from judging.submissions import TASK, submission
+from swetrials.environments.bubblewrap import bubblewrap
 from swetrials.judging.base import JudgeContext, Submission
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.dataset import Verify
@@ -15,7 +16,6 @@ from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import bubblewrap
 from swetrials.workspace.space import private_root
 
 SECRET = "sk-secret-123"

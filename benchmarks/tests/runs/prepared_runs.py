@@ -8,6 +8,7 @@ import anyio
 
 from hosting.server import Server
 from runs.written import metrics
+from swetrials.environments.bubblewrap import Sandbox
 from swetrials.hosting.base import Check
 from swetrials.hosting.endpoint import Endpoint
 from swetrials.pricing.book import PriceBook
@@ -22,7 +23,6 @@ from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
 from swetrials.trials.executors.local import Local
 from swetrials.trials.trial import Observer, Progress
-from swetrials.workspace.sandbox import Sandbox
 from trials.stand_in import SECRET, WHOLE, Yard
 
 K = OutcomeKind

@@ -12,6 +12,7 @@ import pytest
 
 from hosting.server import Server, models
 from runs.prepared_runs import Watcher, bench_of
+from swetrials.environments.bubblewrap import Sandbox, bubblewrap
 from swetrials.errors import UsageError
 from swetrials.hosting import PROVIDERS
 from swetrials.records.cost import Cost
@@ -22,7 +23,6 @@ from swetrials.runs.benchmark import PreflightError, RunOptions
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.runs.router_inputs import SETTLED, default_file, judge_inputs
 from swetrials.store.files import read_record
-from swetrials.workspace.sandbox import Sandbox, bubblewrap
 from trials.stand_in import RECORDED, SECRET, Yard
 
 QUICK = RunOptions(skip_probe=True)

@@ -15,6 +15,7 @@ from swetrials.agents.base import Job, Launch, StreamReader
 from swetrials.agents.claude.driver import ClaudeCode
 from swetrials.agents.claude.stream import ClaudeReader
 from swetrials.agents.install import Installed, Package
+from swetrials.environments.bubblewrap import Bubblewrap, Sandbox
 from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import Hosting
 from swetrials.hosting.endpoint import Endpoint
@@ -31,7 +32,6 @@ from swetrials.trials.run_context import RunContext
 from swetrials.trials.trial import Observer, run_trial
 from swetrials.wire.route import Dialect
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import Bubblewrap, Sandbox
 from swetrials.workspace.space import private_root
 from workspace.sources import commit_all, git, new_repository
 

@@ -12,14 +12,14 @@ from typing import Self
 from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
 from swetrials.agents.events import Event, Notice, Tally
 from swetrials.agents.install import Installed
+from swetrials.environments.bubblewrap import NO_SANDBOX, Sandbox
 from swetrials.errors import in_one_line
 from swetrials.records.config import RunnerConfig
 from swetrials.store.stream_log import StreamLog
 from swetrials.wire.route import Route
-from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.processes import Command, Ended, ProcessLimits, run_captured, run_group
-from swetrials.workspace.sandbox import NO_SANDBOX, Sandbox
 from swetrials.workspace.space import Space
+from swetrials.workspace.variables import allowed_environment
 
 Hear = Callable[[Sequence[Event]], None]
 """Called with what a CLI has just said and done, which may be nothing yet; the tally counts it already."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from swetrials.environments.bubblewrap import Bubblewrap
 from swetrials.hosting.base import Check
 from swetrials.judging.routes import JudgeRoute
 from swetrials.records.dataset import RepositoryAddress, Task
@@ -12,7 +13,6 @@ from swetrials.records.evaluation import RubricEvaluation, TestsEvaluation
 from swetrials.records.outcome import Outcome
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import Bubblewrap
 
 
 @dataclass(frozen=True)

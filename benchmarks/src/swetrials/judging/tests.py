@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import orjson
 from anyio import to_thread
 
+from swetrials.environments.bubblewrap import NOT_WANTED, Absence, Sandbox, probe
 from swetrials.hosting.base import Check
 from swetrials.judging.base import JudgeContext, Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
@@ -18,11 +19,10 @@ from swetrials.records.dataset import Argv, Verify
 from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
 from swetrials.store.clock import utc_now
 from swetrials.store.files import sha256_of
-from swetrials.workspace.environment import allowed_environment
 from swetrials.workspace.patch import PatchError, apply_patch
 from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_captured
-from swetrials.workspace.sandbox import NOT_WANTED, Absence, Sandbox, probe
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
+from swetrials.workspace.variables import allowed_environment
 
 _TAIL_BYTES = 4096
 _MOST_OF_A_LINE = 300

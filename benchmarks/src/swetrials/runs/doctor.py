@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.agents import AGENTS
+from swetrials.environments.sandboxing import sandbox_for
 from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import Check, ProviderError
 from swetrials.records.config import RunnerConfig
@@ -12,7 +13,6 @@ from swetrials.runs.defaults import check_model_named
 from swetrials.runs.preflight import machine_checks, no_common_dialect, route_checks
 from swetrials.runs.prepared_run import members_of
 from swetrials.store.project import find_project
-from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.space import private_root
 
 

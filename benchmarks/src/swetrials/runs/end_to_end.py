@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from swetrials.environments.sandboxing import sandbox_for
 from swetrials.errors import UsageError
 from swetrials.hosting.base import Check
 from swetrials.judging import JUDGES, Judge, JudgeContext
@@ -19,7 +20,6 @@ from swetrials.store.files import RecordError
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder, none_in, state_of, told_apart, trial_folders
-from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root
 

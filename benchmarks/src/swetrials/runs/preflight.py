@@ -12,6 +12,7 @@ from swetrials.agents.base import Agent
 from swetrials.agents.events import Tally
 from swetrials.agents.install import find
 from swetrials.agents.session import AgentSession
+from swetrials.environments.bubblewrap import Sandbox
 from swetrials.hosting.base import Check, Hosting
 from swetrials.records.dataset import Task
 from swetrials.records.metrics import Metrics
@@ -28,7 +29,6 @@ from swetrials.trials.run_context import RunContext
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
 from swetrials.workspace.processes import LaunchError, ProcessLimits
-from swetrials.workspace.sandbox import Sandbox
 from swetrials.workspace.space import BYTES_NEEDED, Space, attempt_space_aside, free_bytes
 
 _PROBE_SECONDS = 90.0

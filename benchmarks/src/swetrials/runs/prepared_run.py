@@ -9,6 +9,8 @@ from pathlib import Path
 from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent
 from swetrials.agents.install import find
+from swetrials.environments.bubblewrap import Sandbox
+from swetrials.environments.sandboxing import sandbox_for
 from swetrials.errors import UsageError
 from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import Hosting, Provider
@@ -26,10 +28,8 @@ from swetrials.trials.executors.base import Executor
 from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.resume_state import Commits, Standing, standings
 from swetrials.trials.run_context import RunContext
-from swetrials.trials.sandboxing import sandbox_for
 from swetrials.workspace.git import GitError
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import Sandbox
 from swetrials.workspace.space import private_root, sweep
 
 

@@ -9,6 +9,7 @@ from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event
 from swetrials.agents.install import Installed
 from swetrials.agents.session import AgentSession
+from swetrials.environments.bubblewrap import Sandbox
 from swetrials.hosting.base import Hosting, Provider
 from swetrials.pricing.book import PriceBook
 from swetrials.records.config import RunnerConfig
@@ -19,7 +20,6 @@ from swetrials.trials.budget import Budget
 from swetrials.trials.plan import Trial
 from swetrials.wire.route import Route
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.sandbox import Sandbox
 from swetrials.workspace.space import Space
 
 Listener = Callable[[Trial, Sequence[Event]], None]

@@ -15,8 +15,8 @@ from swetrials.records.trajectory import Trajectory, TrajectoryAgent
 from swetrials.records.usage import UsageBlock
 from swetrials.store.files import write_record
 from swetrials.trials.run_context import Order, RunContext
-from swetrials.workspace.environment import search_path, toolchain_roots
 from swetrials.workspace.space import Space
+from swetrials.workspace.variables import search_path, toolchain_roots
 
 TRAJECTORY = "trajectory.json"
 

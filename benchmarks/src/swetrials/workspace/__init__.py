@@ -1,1 +1,1 @@
-"""Checkouts, patches, process groups and the sandbox an agent works in."""
+"""Checkouts, patches, process groups and private folders."""

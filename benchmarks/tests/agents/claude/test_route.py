@@ -26,7 +26,7 @@ from swetrials.rehearsal import RehearsalServer, Scenario, rehearse
 from swetrials.rehearsal.access import Guard
 from swetrials.store.project import find_project
 from swetrials.wire.route import AwsCredentials, Dialect, Route
-from swetrials.workspace.environment import allowed_environment
+from swetrials.workspace.variables import allowed_environment
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from swetrials.agents.packages import PACKAGES
 from swetrials.agents.skill_prompt import prompt_with_skill
 from swetrials.store.reading import read_text
 from swetrials.wire.route import Dialect
-from swetrials.workspace.environment import allowed_environment
+from swetrials.workspace.variables import allowed_environment
 
 _OTHER_ROUTES = {
     **dict.fromkeys(

@@ -33,7 +33,7 @@ from swetrials.hosting.collector.time_series import (
 )
 from swetrials.hosting.process import Service
 from swetrials.wire.connecting import connection
-from swetrials.workspace.environment import allowed_environment
+from swetrials.workspace.variables import allowed_environment
 
 NAME = "collector"
 

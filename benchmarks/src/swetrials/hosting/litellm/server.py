@@ -23,7 +23,7 @@ from swetrials.hosting.litellm.provider import MASTER_KEY_VARIABLE
 from swetrials.hosting.process import HOST, Service, ServiceError, Stopped, Waiting
 from swetrials.store.yaml_source import read_yaml
 from swetrials.wire.connecting import connection
-from swetrials.workspace.environment import allowed_environment
+from swetrials.workspace.variables import allowed_environment
 
 NAME = "litellm"
 DEFAULT_PORT = 4000

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
+from swetrials.environments.bubblewrap import hand_over
 from swetrials.hosting.base import ProviderError
 from swetrials.judging.reply import ReplyError
 from swetrials.records.judged_inputs import InputJudgment, RouterInputs
@@ -25,7 +26,6 @@ from swetrials.trials.trial import environment_failure
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import set_aside
 from swetrials.workspace.processes import Ended, LaunchError
-from swetrials.workspace.sandbox import hand_over
 from swetrials.workspace.snapshot import Snapshot, changed, snapshot
 from swetrials.workspace.space import attempt_space_aside
 

@@ -19,6 +19,7 @@ from anyio.to_thread import run_sync
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.install import find
+from swetrials.environments.sandboxing import sandbox_for
 from swetrials.errors import KnownError
 from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import Check
@@ -39,7 +40,6 @@ from swetrials.trials.budget import Budget
 from swetrials.trials.plan import Trial
 from swetrials.trials.rebuilding import REQUESTS
 from swetrials.trials.run_context import Order, RunContext, nobody
-from swetrials.trials.sandboxing import sandbox_for
 from swetrials.wire.route import Route
 from swetrials.workspace.orphan_reaper import guarded
 from swetrials.workspace.processes import LaunchError, kill_running

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 import swetrials
 from swetrials.agents.install import Package, Program, find
+from swetrials.environments.sandboxing import sandbox_for
 from swetrials.errors import KnownError
 from swetrials.hosting.base import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.store.project import find_project
 from swetrials.trials.executors.worker import OUTBOXES
-from swetrials.trials.sandboxing import sandbox_for
 from swetrials.wire.model_list import is_loopback
 from swetrials.wire.route import Route
 from swetrials.workspace.git import git_version

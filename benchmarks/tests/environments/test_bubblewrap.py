@@ -21,9 +21,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from swetrials.workspace import sandbox
+from swetrials.environments import bubblewrap as sandbox
+from swetrials.environments.bubblewrap import Absence, Bubblewrap, confined, given_up, probe
 from swetrials.workspace.processes import MARK, Command, ProcessLimits, run_group
-from swetrials.workspace.sandbox import Absence, Bubblewrap, confined, given_up, probe
 from workspace.marked import living, running
 
 BWRAP = found if isinstance(found := probe(), Bubblewrap) else None

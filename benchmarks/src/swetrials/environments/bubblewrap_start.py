@@ -1,4 +1,4 @@
-"""What a sandbox needs done just before it starts: ``sandbox_start.py UID [FOLDER...] -- WORDS``.
+"""What a sandbox needs done just before it starts: ``bubblewrap_start.py UID [FOLDER...] -- WORDS``.
 
 A program of its own, which imports nothing of this project. As such it runs in the process that becomes the sandbox,
 outside of it still:

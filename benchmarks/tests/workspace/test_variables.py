@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from swetrials.workspace import environment as environment_module
-from swetrials.workspace.environment import allowed_environment, search_path, toolchain_roots
+from swetrials.workspace import variables as variables_module
+from swetrials.workspace.variables import allowed_environment, search_path, toolchain_roots
 
 HOME = Path("/private/home")
 TEMPORARY = Path("/private/tmp")
@@ -163,10 +163,10 @@ def test_a_closed_folder_on_the_search_path_or_for_a_home_is_passed_over(tmp_pat
     (home / ".pyenv").mkdir()
     home.chmod(0o000 if closed_to_us else 0o755)
     code = (
-        "from swetrials.workspace.environment import search_path, toolchain_roots\n"
+        "from swetrials.workspace.variables import search_path, toolchain_roots\n"
         f"print(search_path('{home}/bin:/usr/bin'), toolchain_roots({{'HOME': '{home}'}}))"
     )
-    environment = {"PYTHONPATH": str(Path(environment_module.__file__).parents[2]), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {"PYTHONPATH": str(Path(variables_module.__file__).parents[2]), "PYTHONDONTWRITEBYTECODE": "1"}
     ordinary: dict[str, Any] = {"user": 60_123, "group": 60_123, "extra_groups": []} if os.geteuid() == 0 else {}
     python = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
     try:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from swetrials.environments.bubblewrap import Bubblewrap, confined, probe
+from swetrials.environments.sandboxing import sandbox_for
 from swetrials.store.project import find_project
-from swetrials.trials.sandboxing import sandbox_for
-from swetrials.workspace.sandbox import Bubblewrap, confined, probe
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not isinstance(found := probe(), Bubblewrap) or found.setpriv is None,

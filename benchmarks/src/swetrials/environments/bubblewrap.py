@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from swetrials.environments.bubblewrap_start import give
 from swetrials.errors import KnownError
-from swetrials.workspace.environment import search_path
-from swetrials.workspace.sandbox_start import give
+from swetrials.workspace.variables import search_path
 
 _PROOF_SECONDS = 20.0
 _NOBODY = 65534
 """The user and group who own nothing, by the number that they have on every Linux (``nobody``)."""
 
-_START = str(Path(__file__).with_name("sandbox_start.py"))
+_START = str(Path(__file__).with_name("bubblewrap_start.py"))
 
 _RUN = tuple(Path(name) for name in ("/run", "/var/run"))
 """Where the sockets of the machine's services lie, through which a program inside could have one outside work for it;

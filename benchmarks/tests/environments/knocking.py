@@ -61,7 +61,7 @@ def with_a_key() -> int:
 
 
 def main(work: str, listener: str) -> None:
-    from swetrials.workspace.sandbox import Bubblewrap, confined, probe
+    from swetrials.environments.bubblewrap import Bubblewrap, confined, probe
 
     found = probe()
     if not isinstance(found, Bubblewrap):

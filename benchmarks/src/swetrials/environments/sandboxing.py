@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from swetrials.environments.bubblewrap import NOT_WANTED, Absence, Sandbox, confined, given_up, probe
 from swetrials.errors import KnownError
 from swetrials.store.project import Project
-from swetrials.workspace.environment import is_open_folder, search_path, toolchain_roots
-from swetrials.workspace.sandbox import NOT_WANTED, Absence, Sandbox, confined, given_up, probe
+from swetrials.workspace.variables import is_open_folder, search_path, toolchain_roots
 
 
 class SandboxError(KnownError):

@@ -1,0 +1,1 @@
+"""Environments: what an agent's and a verification's commands run in, and what they can reach from there."""
