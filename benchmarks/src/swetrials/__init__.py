@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from swetrials.agents.events import End, Event, RequestUsage, Session, Tally, Text, ToolCall, ToolResult
     from swetrials.agents.install import Package, Program
     from swetrials.errors import KnownError, UsageError
-    from swetrials.hosting.base import Check, Hosting, NoTelemetry, Provider, ProviderError, Telemetry
+    from swetrials.hosting.base import Hosting, NoTelemetry, Provider, ProviderError, Telemetry
     from swetrials.judging.base import Judge, JudgeContext, JudgeSettings, Submission
+    from swetrials.records.check import Check
     from swetrials.records.claim import Claim
     from swetrials.records.config import RunnerConfig
     from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
@@ -37,7 +38,7 @@ _HOMES = {
     "Agent": "agents.base",
     "Attempt": "trials.attempt",
     "AwsCredentials": "wire.route",
-    "Check": "hosting.base",
+    "Check": "records.check",
     "Claim": "records.claim",
     "End": "agents.events",
     "Evaluation": "records.evaluation",

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from swetrials.cli.progress import ConsoleViewer
 from swetrials.cli.rendering import show_summary
-from swetrials.hosting.base import Check
+from swetrials.records.check import Check
 from swetrials.records.cost import Cost
 from swetrials.records.dataset import Task
 from swetrials.records.outcome import Outcome, OutcomeKind

@@ -18,10 +18,10 @@ from ports import port_for_a_server
 from swetrials.agents.codex.config import endpoint_config, exec_argv
 from swetrials.agents.install import find as find_agent
 from swetrials.agents.packages import PACKAGES
-from swetrials.hosting.base import Check
 from swetrials.hosting.litellm import install as litellm_install
 from swetrials.hosting.litellm import server as litellm
 from swetrials.hosting.litellm.provider import LiteLLM
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.outcome import OutcomeKind
 from swetrials.rehearsal import FaultKind, RehearsalServer, Scenario, rehearse

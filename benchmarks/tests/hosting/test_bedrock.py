@@ -10,8 +10,9 @@ import pytest
 
 from hosting.fake_aws import ACCOUNT, GOOD_KEY, PROFILE_ARN, fake_aws
 from swetrials.hosting import PROVIDERS
-from swetrials.hosting.base import Check, ProviderError
+from swetrials.hosting.base import ProviderError
 from swetrials.hosting.bedrock import Bedrock
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.rehearsal import Scenario, rehearse
 from swetrials.wire.route import Route

@@ -10,8 +10,9 @@ import pytest
 
 from hosting.server import Answer, Server, json_answer, models, plain
 from swetrials.hosting import endpoint
-from swetrials.hosting.base import Check, ProviderError, hosting_record
+from swetrials.hosting.base import ProviderError, hosting_record
 from swetrials.hosting.endpoint import Endpoint
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import HostingRecord
 

@@ -16,10 +16,10 @@ from hosting.server import Server, plain
 from judging.submissions import submission
 from swetrials.agents.install import find
 from swetrials.agents.packages import CODEX
-from swetrials.hosting.base import Check
 from swetrials.judging.base import JudgeContext, JudgeSettings, Submission
 from swetrials.judging.codex import CodexJudge
 from swetrials.judging.routes import EndpointRoute, PersonalRoute
+from swetrials.records.check import Check
 from swetrials.records.evaluation import CRITERIA, UNITS, RubricEvaluation
 from swetrials.rehearsal import Fault, FaultKind, Scenario, Script, ScriptStep, rehearse
 from swetrials.store.project import find_project

@@ -11,7 +11,6 @@ import pytest
 
 from results.published_figures import PUBLISHED_RUNS
 from runs.written import rubric
-from swetrials.hosting.base import Check
 from swetrials.judging import CodexJudge, Judge, JudgeContext, JudgeSettings, PersonalRoute, Submission, prompt
 from swetrials.judging.asking import scored_by_rule, unscored
 from swetrials.judging.late import (
@@ -25,6 +24,7 @@ from swetrials.judging.late import (
 )
 from swetrials.judging.rubric import ANCHORS
 from swetrials.judging.tests import TestsJudge
+from swetrials.records.check import Check
 from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation, judge_label
 from swetrials.records.outcome import OutcomeKind
 from swetrials.results.published.importing import write_tree

@@ -9,9 +9,9 @@ import anyio
 from hosting.server import Server
 from runs.written import metrics
 from swetrials.environments.bubblewrap import Sandbox
-from swetrials.hosting.base import Check
 from swetrials.hosting.endpoint import Endpoint
 from swetrials.pricing.book import PriceBook
+from swetrials.records.check import Check
 from swetrials.records.limits import Limits
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind

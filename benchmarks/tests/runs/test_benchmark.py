@@ -14,8 +14,8 @@ import pytest
 from hosting.server import Answer, Server, json_answer, models, plain
 from runs.prepared_runs import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
 from swetrials.errors import UsageError
-from swetrials.hosting.base import Check
 from swetrials.pricing.book import PriceBook
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
 from swetrials.records.limits import Limits

@@ -6,9 +6,10 @@ from dataclasses import replace
 from anyio.to_thread import run_sync
 
 from swetrials.batch.plan import SERVED_BY_BATCH, BatchOptions
-from swetrials.hosting.base import Check, ProviderError
+from swetrials.hosting.base import ProviderError
 from swetrials.judging import Judge
 from swetrials.judging.late import Datasets, outstanding
+from swetrials.records.check import Check
 from swetrials.runs.forecast import budget_check, forecast
 from swetrials.runs.judge_choice import JudgeChoice, open_judges
 from swetrials.runs.preflight import machine_checks, plan_checks, route_checks, stale_check

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from swetrials.agents.events import Event
-from swetrials.hosting.base import Check
+from swetrials.records.check import Check
 from swetrials.results.report import wording as figures
 from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import Listener

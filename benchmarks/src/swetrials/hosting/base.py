@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Literal, Protocol, Self
 
 from swetrials.errors import KnownError
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.telemetry import VllmPrometheus
@@ -19,20 +19,6 @@ class ProviderError(KnownError):
 
 Priced = Literal["free", "tokens", "hardware"]
 """How a hosting path is paid: not at all, by the token, or by the hour of the machine."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One line of the pre-flight: what was looked at, what was found, and the command that mends it.
-
-    ``asks`` marks a warning that wants a person's yes (``--yes``) before anything is spent.
-    """
-
-    name: str
-    status: Literal["ok", "warning", "failed", "skipped"]
-    detail: str
-    fix: str = ""
-    asks: bool = False
 
 
 class Telemetry(Protocol):

@@ -24,7 +24,8 @@ from swetrials.hosting.aws import (
     list_models,
     who_is,
 )
-from swetrials.hosting.base import Check, NoTelemetry, Priced, ProviderError
+from swetrials.hosting.base import NoTelemetry, Priced, ProviderError
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.slug import without_hint

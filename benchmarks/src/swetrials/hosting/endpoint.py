@@ -8,7 +8,8 @@ import anyio
 import httpx
 from pydantic import SecretStr
 
-from swetrials.hosting.base import Check, NoTelemetry, Priced, ProviderError
+from swetrials.hosting.base import NoTelemetry, Priced, ProviderError
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import UsageReport

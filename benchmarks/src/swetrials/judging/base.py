@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from swetrials.environments.bubblewrap import Bubblewrap
-from swetrials.hosting.base import Check
 from swetrials.judging.routes import JudgeRoute
+from swetrials.records.check import Check
 from swetrials.records.dataset import RepositoryAddress, Task
 from swetrials.records.evaluation import RubricEvaluation, TestsEvaluation
 from swetrials.records.outcome import Outcome

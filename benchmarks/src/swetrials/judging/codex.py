@@ -25,7 +25,6 @@ from swetrials.agents.events import Tally
 from swetrials.agents.install import Installed, find
 from swetrials.agents.packages import PACKAGES
 from swetrials.agents.session import AgentSession
-from swetrials.hosting.base import Check
 from swetrials.judging.asking import JudgeAnswer, score_by_asking, scored_by_rule, unscored
 from swetrials.judging.base import JudgeContext, JudgeSettings, Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
@@ -33,6 +32,7 @@ from swetrials.judging.grounding import GroundingWitness
 from swetrials.judging.prompt import judging_prompt
 from swetrials.judging.routes import EndpointRoute, PersonalRoute, refuses
 from swetrials.judging.rubric import present_units, reply_schema
+from swetrials.records.check import Check
 from swetrials.records.evaluation import UNITS, JudgeBlock, RubricEvaluation, judge_label
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.slug import another_answered

@@ -11,10 +11,10 @@ import orjson
 from anyio import to_thread
 
 from swetrials.environments.bubblewrap import NOT_WANTED, Absence, Sandbox, probe
-from swetrials.hosting.base import Check
 from swetrials.judging.base import JudgeContext, Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
 from swetrials.judging.hidden import PlacementError, contents, place_hidden_files
+from swetrials.records.check import Check
 from swetrials.records.dataset import Argv, Verify
 from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
 from swetrials.store.clock import utc_now

@@ -11,7 +11,8 @@ from anyio.to_thread import run_sync
 from filelock import FileLock, Timeout
 
 from swetrials.errors import KnownError, UsageError
-from swetrials.hosting.base import Check, Hosting
+from swetrials.hosting.base import Hosting
+from swetrials.records.check import Check
 from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
 from swetrials.runs.forecast import budget_check, forecast

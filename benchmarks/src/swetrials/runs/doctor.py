@@ -7,7 +7,8 @@ from pathlib import Path
 from swetrials.agents import AGENTS
 from swetrials.environments.sandboxing import sandbox_for
 from swetrials.hosting import PROVIDERS
-from swetrials.hosting.base import Check, ProviderError
+from swetrials.hosting.base import ProviderError
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.runs.defaults import check_model_named
 from swetrials.runs.preflight import machine_checks, no_common_dialect, route_checks

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from swetrials.environments.sandboxing import sandbox_for
 from swetrials.errors import UsageError
-from swetrials.hosting.base import Check
 from swetrials.judging import JUDGES, Judge, JudgeContext
 from swetrials.judging.late import Datasets, Judged, JudgingError, judge_trials, outstanding
+from swetrials.records.check import Check
 from swetrials.records.metrics import Metrics
 from swetrials.records.words import counted
 from swetrials.runs.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan

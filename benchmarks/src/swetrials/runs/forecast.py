@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from swetrials.hosting.base import Check
+from swetrials.records.check import Check
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import Metrics
 from swetrials.records.slug import model_slug

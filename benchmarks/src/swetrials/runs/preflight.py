@@ -13,7 +13,8 @@ from swetrials.agents.events import Tally
 from swetrials.agents.install import find
 from swetrials.agents.session import AgentSession
 from swetrials.environments.bubblewrap import Sandbox
-from swetrials.hosting.base import Check, Hosting
+from swetrials.hosting.base import Hosting
+from swetrials.records.check import Check
 from swetrials.records.dataset import Task
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind

@@ -8,8 +8,8 @@ from typing import TypeVar
 import anyio
 
 from swetrials.errors import first_error
-from swetrials.hosting.base import Check
 from swetrials.judging.late import Judged
+from swetrials.records.check import Check
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
 from swetrials.runs.benchmark import PreflightError, RunOptions, RunResult, run_plan

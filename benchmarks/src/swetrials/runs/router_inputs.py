@@ -11,7 +11,8 @@ from filelock import FileLock, Timeout
 from swetrials import __version__
 from swetrials.agents.events import Tally
 from swetrials.errors import UsageError
-from swetrials.hosting.base import Check, Hosting
+from swetrials.hosting.base import Hosting
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.judged_inputs import InputJudgment, JudgedInputs
 from swetrials.router.inputs.judgment import judge_task

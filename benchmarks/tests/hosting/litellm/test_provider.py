@@ -14,8 +14,9 @@ import anyio
 import pytest
 from pydantic import SecretStr
 
-from swetrials.hosting.base import Check, ProviderError
+from swetrials.hosting.base import ProviderError
 from swetrials.hosting.litellm.provider import LiteLLM, start_command
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.rehearsal import Scenario, rehearse
 

@@ -19,9 +19,10 @@ from starlette.types import ASGIApp
 
 from hosting.stand_in_vllm import SCENARIO, listening, stand_in
 from ports import port_for_a_server
-from swetrials.hosting.base import Check, hosting_record
+from swetrials.hosting.base import hosting_record
 from swetrials.hosting.vllm.counters import CounterWatch
 from swetrials.hosting.vllm.provider import RESPONSES_BREAKERS, Vllm, VllmHosting
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.models import ModelRegistry

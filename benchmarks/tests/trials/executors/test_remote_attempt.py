@@ -13,8 +13,8 @@ import pytest
 
 from hosting.server import Server, json_answer
 from swetrials.agents.events import Event, Text
-from swetrials.hosting.base import Check
 from swetrials.hosting.endpoint import Endpoint
+from swetrials.records.check import Check
 from swetrials.records.metrics import AttemptRecord, Metrics
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record

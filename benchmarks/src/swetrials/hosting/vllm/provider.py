@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import SecretStr
 
-from swetrials.hosting.base import Check, Priced
+from swetrials.hosting.base import Priced
 from swetrials.hosting.vllm.counters import CounterWatch
 from swetrials.hosting.vllm.served_here import SERVICES_FOLDER, hosted_here
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.models import HostedModel, ModelRegistry, version_at_least, window_verdict

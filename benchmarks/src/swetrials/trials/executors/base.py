@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from swetrials.errors import KnownError
-from swetrials.hosting.base import Check
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt
 from swetrials.trials.attempt_session import Watch

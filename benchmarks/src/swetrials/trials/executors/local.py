@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from swetrials.hosting.base import Check
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt, new_attempt_id, run_attempt
 from swetrials.trials.attempt_session import Watch

@@ -20,7 +20,7 @@ from typing import Any
 import anyio
 
 from swetrials.errors import KnownError
-from swetrials.hosting.base import Check
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.trials.attempt import Attempt, new_attempt_id
 from swetrials.trials.attempt_session import Watch

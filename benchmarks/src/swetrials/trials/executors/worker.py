@@ -22,8 +22,8 @@ from swetrials.agents.install import find
 from swetrials.environments.sandboxing import sandbox_for
 from swetrials.errors import KnownError
 from swetrials.hosting import PROVIDERS
-from swetrials.hosting.base import Check
 from swetrials.pricing.book import PriceBook
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.limits import Limits
 from swetrials.records.metrics import HostingRecord

@@ -16,7 +16,7 @@ import swetrials
 from swetrials.agents.install import Package, Program, find
 from swetrials.environments.sandboxing import sandbox_for
 from swetrials.errors import KnownError
-from swetrials.hosting.base import Check
+from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.store.project import find_project
 from swetrials.trials.executors.worker import OUTBOXES
