@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from swetrials.records.dataset import Argv, Dataset, git_ref, is_local_address, repository_address, repository_name
+from swetrials.records.argv import Argv
+from swetrials.records.dataset import Dataset, git_ref, is_local_address, repository_address, repository_name
 from swetrials.records.record import relative_file
 
 TASK = {"id": "a", "repo": "a.bundle", "ref": "v1", "complexity": "low", "problem_statement": "Do it."}

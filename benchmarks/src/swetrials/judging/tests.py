@@ -14,8 +14,9 @@ from swetrials.environments.bubblewrap import NOT_WANTED, Absence, Sandbox, prob
 from swetrials.judging.base import JudgeContext, Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
 from swetrials.judging.hidden import PlacementError, contents, place_hidden_files
+from swetrials.records.argv import Argv
 from swetrials.records.check import Check
-from swetrials.records.dataset import Argv, Verify
+from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
 from swetrials.store.clock import utc_now
 from swetrials.store.files import sha256_of

@@ -1,12 +1,13 @@
 """The dataset: a header and a list of tasks, as written by a person in YAML."""
 
 import re
-import shlex
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from swetrials.records.argv import Argv
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.record import PathPart, Record, RelativeFile, fault_at
 
 Complexity = Literal["trivial", "low", "medium", "high"]
@@ -20,9 +21,6 @@ _SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A
 _REF = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]+")
 _REPEAT_FOLDER = re.compile(r"--r[0-9]+$")
 _FILES_BESIDE = frozenset({"run-summary.json", "run-summary.md"})
-_SHELL_WORDS = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1"})
-_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 def in_tier_order(tiers: Iterable[str]) -> list[str]:
@@ -106,27 +104,9 @@ def task_id(value: str) -> str:
     return value
 
 
-def _argv(value: object) -> object:
-    """Split a string into words; refuse one that only a shell would understand."""
-    if not isinstance(value, str):
-        return value
-    try:
-        words = tuple(shlex.split(value))
-    except ValueError as error:
-        raise ValueError(f"{value!r} cannot be split into words: {error}") from None
-    operators = sorted(_SHELL_WORDS.intersection(_QUOTED.sub("_", value).split()))
-    if operators:
-        raise ValueError(f"no shell reads {operators[0]!r}; make it several commands, or ['sh', '-c', '...']")
-    if words and _ASSIGNMENT.match(words[0]):
-        raise ValueError(f"no shell reads {words[0]!r}; write 'env {words[0]} ...'")
-    return words
-
-
 RepositoryAddress = Annotated[str, AfterValidator(repository_address)]
 GitRef = Annotated[str, AfterValidator(git_ref)]
 TaskId = Annotated[PathPart, AfterValidator(task_id)]
-Argv = Annotated[tuple[str, ...], BeforeValidator(_argv), Field(min_length=1)]
-"""A command as words. A string is split as a shell would split it; no shell ever runs it."""
 
 
 class GroundTruth(Record):
@@ -163,6 +143,7 @@ class Task(Record):
     clarifying_answers: str = Field("", description="answers to what a careful engineer would ask first")
     ground_truth: GroundTruth = GroundTruth()
     verify: Verify | None = None
+    environment: EnvironmentSpec | None = Field(None, description="in place of the header's")
 
     @model_validator(mode="after")
     def _has_a_problem(self) -> Self:
@@ -182,6 +163,7 @@ class Dataset(Record):
     default_ref: GitRef | None = None
     output_scope: PathPart | None = Field(None, description="results folder; else the repository's name")
     metrics: tuple[str, ...] = ()
+    environment: EnvironmentSpec = EnvironmentSpec()
     complexity_levels: tuple[Complexity, ...] = ("trivial", "low", "medium", "high")
     tasks: tuple[Task, ...] = Field(min_length=1)
 
@@ -215,6 +197,10 @@ class Dataset(Record):
                 message = f"{task.complexity!r} is not among the dataset's complexity_levels"
                 raise fault_at(message, "tasks", index, "complexity")
         return self
+
+    def environment_of(self, task: Task) -> EnvironmentSpec:
+        """Return what a task's commands run in: its own environment, else the header's."""
+        return task.environment or self.environment
 
     def scope_of(self, task: Task) -> str:
         """Return the results folder of a task: the dataset's ``output_scope``, else the repository's name."""

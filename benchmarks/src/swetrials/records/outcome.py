@@ -40,6 +40,9 @@ class OutcomeKind(StrEnum):
     ROUTE_NOT_USED = "route_not_used"
     CHECKOUT_FAILED = "checkout_failed"
     DISK_FULL = "disk_full"
+    OUT_OF_MEMORY = "out_of_memory"
+    PREPARATION_FAILED = "preparation_failed"
+    NOT_SEALED = "not_sealed"
     BUDGET_SPENT = "budget_spent"
     INTERRUPTED = "interrupted"
 
@@ -61,6 +64,9 @@ USUAL_BLAME: dict[OutcomeKind, Blame] = {
     OutcomeKind.ROUTE_NOT_USED: Blame.HARNESS,
     OutcomeKind.CHECKOUT_FAILED: Blame.ENVIRONMENT,
     OutcomeKind.DISK_FULL: Blame.ENVIRONMENT,
+    OutcomeKind.OUT_OF_MEMORY: Blame.ENVIRONMENT,
+    OutcomeKind.PREPARATION_FAILED: Blame.ENVIRONMENT,
+    OutcomeKind.NOT_SEALED: Blame.ENVIRONMENT,
     OutcomeKind.BUDGET_SPENT: Blame.USER,
     OutcomeKind.INTERRUPTED: Blame.HARNESS,
 }

@@ -1,0 +1,118 @@
+"""What an environment has to offer, and what a command sees of a trial's folders in it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from swetrials.records.check import Check
+from swetrials.records.environment import EnvironmentKind
+from swetrials.workspace.processes import Command
+from swetrials.workspace.space import Space
+
+Network = Literal["open", "none"]
+"""What a command is started with: the machine's network, or a loopback of its own and nothing else."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A folder of a preparation, as one command sees it: what it writes there goes to a folder of its own.
+
+    Attributes:
+        lower: the prepared folder, which is never written to.
+        own: an empty folder of the attempt's own, for what is written.
+        inside: where it is for the command.
+    """
+
+    lower: Path
+    own: Path
+    inside: Path
+
+
+@dataclass(frozen=True)
+class View:
+    """An attempt's folders where they lie, and where a command that runs in an environment finds them.
+
+    Attributes:
+        outside: where they lie.
+        inside: where the command finds them. The checkout is at the same place for every attempt of a repository.
+        layers: what was prepared for it.
+        variables: what the environment sets beside the harness's own.
+    """
+
+    outside: Space
+    inside: Space
+    layers: tuple[Layer, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def to_outside(self, path: Path) -> Path:
+        """Return where something lies that a command finds at a path; what is not the attempt's is where it is."""
+        for part in ("checkout", "home", "artifacts", "temporary"):
+            inside: Path = getattr(self.inside, part)
+            if path.is_relative_to(inside):
+                lies: Path = getattr(self.outside, part)
+                return lies / path.relative_to(inside)
+        return path
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a command is started with that waits for a word before it begins (:mod:`swetrials.environments.sealing`).
+
+    Attributes:
+        info_fd: where the environment tells who the first process inside is.
+        go_fd: where the command waits for its word.
+    """
+
+    info_fd: int
+    go_fd: int
+
+
+class Environment(Protocol):
+    """What the commands of agents and of verifications run in, on this machine."""
+
+    @property
+    def kind(self) -> EnvironmentKind:
+        """The name on the command line and in records."""
+
+    @property
+    def as_root(self) -> str:
+        """Why a command in it has the rights of root on this machine's files; empty when it has not."""
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """Folders outside of an attempt's own that it may rightly look into: toolchains."""
+
+    def checks(self) -> Iterator[Check]:
+        """Say what it keeps from a command, and what it does not."""
+
+    def view(self, space: Space, repository: str) -> View:
+        """Return where a command finds an attempt's folders.
+
+        Args:
+            space: the folders.
+            repository: name of the repository that is checked out.
+        """
+
+    def command(
+        self,
+        argv: Sequence[str],
+        view: View,
+        *,
+        variables: Mapping[str, str],
+        writable: Sequence[Path],
+        shown: Sequence[Path] = (),
+        network: Network = "none",
+        held: Held | None = None,
+    ) -> Command:
+        """Return what really runs.
+
+        Args:
+            argv: the command's words, with paths as they are inside.
+            view: the folders it works in; those that are not named as writable it may read.
+            variables: its own variables beside those that every command has.
+            writable: those of the folders outside that it may change.
+            shown: what else of the machine it may read, although it lies below what is hidden.
+            network: what it can reach.
+            held: let it wait for a word before it begins.
+        """

@@ -1,0 +1,121 @@
+"""What commands run in: what a dataset asks for, and what there was."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from swetrials.records.argv import Argv
+from swetrials.records.record import Record
+from swetrials.records.sealing import NetworkAllowed
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+){0,2}")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?")
+_OWN_VARIABLES = frozenset({"HOME", "PATH", "TMPDIR", "TMP", "TEMP", "ATTEMPT_ID", "LD_PRELOAD", "LD_AUDIT"})
+
+EnvironmentKind = Literal["host", "bubblewrap"]
+"""What keeps a program from the machine: nothing, or namespaces with the machine's own files."""
+
+
+def variable_name(value: str) -> str:
+    """Return ``value`` when it can name a variable that a dataset may set or ask for.
+
+    Raises:
+        ValueError: it is no name, or the variable is the harness's own to set.
+    """
+    if not _VARIABLE.fullmatch(value):
+        raise ValueError(f"{value!r} is not the name of a variable")
+    if value in _OWN_VARIABLES:
+        raise ValueError(f"{value} is set by the harness itself")
+    return value
+
+
+def version_number(value: str) -> str:
+    """Return ``value`` when it is a version such as ``3.12``, and can be no option of a program.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not _VERSION.fullmatch(value):
+        raise ValueError(f'{value!r} is not a version such as "3.12"')
+    return value
+
+
+def registry_host(value: str) -> str:
+    """Return ``value`` when it is the name of a host, with a port or without.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not _HOST.fullmatch(value):
+        raise ValueError(f"{value!r} is not the name of a host, such as packages.example or packages.example:8443")
+    return value.lower()
+
+
+def glob_in_repository(value: str) -> str:
+    """Return ``value`` when it is a pattern for files inside a repository.
+
+    Raises:
+        ValueError: it is absolute, climbs out, or looks like an option.
+    """
+    if not value or value.startswith(("/", "-", "~")) or ".." in value.split("/") or not value.isprintable():
+        raise ValueError(f"{value!r} is not a pattern for files of the repository, such as requirements/*.txt")
+    return value
+
+
+VariableName = Annotated[str, AfterValidator(variable_name)]
+Version = Annotated[str, AfterValidator(version_number)]
+RegistryHost = Annotated[str, AfterValidator(registry_host)]
+RepositoryGlob = Annotated[str, AfterValidator(glob_in_repository)]
+
+
+class EnvironmentSpec(Record):
+    """What the commands of an agent and of a verification run in. It is prepared once for equal content."""
+
+    keys_of_others = {
+        "image": "leave it out: there are no containers yet; python, node and setup prepare this machine's files",
+        "containerfile": "leave it out: there are no containers yet; setup prepares this machine's files",
+    }
+
+    python: Version | None = Field(
+        None, description="version of the virtual environment that comes first on PATH; default: what the machine has"
+    )
+    node: Version | None = Field(None, description="major version of Node that has to be there")
+    setup: tuple[Argv, ...] = Field((), description="commands in the checkout, once per content, with network")
+    setup_inputs: tuple[RepositoryGlob, ...] = Field(
+        (), description="further files of the repository on which setup depends"
+    )
+    setup_secrets: tuple[VariableName, ...] = Field((), description="your own variables that setup alone may see")
+    env: dict[VariableName, str] = Field({}, description="variables of every command")
+    network: NetworkAllowed = Field(
+        "model", description="model: the model's route and nothing else; registries: and package registries; open"
+    )
+    registries: tuple[RegistryHost, ...] = Field(
+        (), description="hosts beside those of the machine's own configuration, for network: registries"
+    )
+    memory_gb: float | None = Field(None, gt=0, description="limit of memory, where the kind of environment keeps one")
+
+
+class EnvironmentRecord(Record):
+    """What a trial ran in.
+
+    Attributes:
+        kind: what kept it from the machine.
+        engine: the program that did, with its version; ``None``: nothing did.
+        preparation_sha256: of the content that was prepared; ``None``: nothing was.
+        cores: processor cores that it could use.
+        memory_gb: memory of the machine.
+        load: the machine's load over the last minute, when it began.
+        limits_kept: limits that were asked for and kept.
+        limits_not_kept: limits that were asked for, and that this kind cannot keep.
+    """
+
+    kind: EnvironmentKind
+    engine: str | None = None
+    preparation_sha256: str | None = None
+    cores: int | None = None
+    memory_gb: float | None = None
+    load: float | None = None
+    limits_kept: tuple[str, ...] = ()
+    limits_not_kept: tuple[str, ...] = ()
