@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from swetrials.agents import AGENTS
-from swetrials.environments.bubblewrap import Absence, probe
+from swetrials.environments.base import Absence
+from swetrials.environments.bubblewrap import probe
 from swetrials.hosting import PROVIDERS
 from swetrials.judging import JUDGES
 from swetrials.plugins import PluginError

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
     from swetrials.agents.events import End, Event, RequestUsage, Session, Tally, Text, ToolCall, ToolResult
     from swetrials.agents.install import Package, Program
+    from swetrials.environments.work_context import WorkContext
     from swetrials.errors import KnownError, UsageError
     from swetrials.hosting.base import Hosting, NoTelemetry, Provider, ProviderError, Telemetry
-    from swetrials.judging.base import Judge, JudgeContext, JudgeSettings, Submission
+    from swetrials.judging.base import Judge, JudgeSettings, Submission
     from swetrials.records.check import Check
     from swetrials.records.claim import Claim
     from swetrials.records.config import RunnerConfig
@@ -48,7 +49,7 @@ _HOMES = {
     "HostingRecord": "records.metrics",
     "Job": "agents.base",
     "Judge": "judging.base",
-    "JudgeContext": "judging.base",
+    "WorkContext": "environments.work_context",
     "JudgeSettings": "judging.base",
     "KnownError": "errors",
     "Launch": "agents.base",
@@ -105,7 +106,6 @@ __all__ = [
     "HostingRecord",
     "Job",
     "Judge",
-    "JudgeContext",
     "JudgeSettings",
     "KnownError",
     "Launch",
@@ -140,6 +140,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "UsageReport",
+    "WorkContext",
     "__version__",
     "compare",
     "judge",

@@ -14,7 +14,8 @@ from swetrials.agents.base import Launch
 from swetrials.agents.codex.stream import CodexReader
 from swetrials.agents.events import Event, Notice, Text
 from swetrials.agents.session import AgentSession
-from swetrials.environments.bubblewrap import NO_SANDBOX
+from swetrials.environments.base import View
+from swetrials.environments.host import Host
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.redaction import Redactor
 from swetrials.store.stream_log import StreamLog
@@ -41,7 +42,7 @@ def space(tmp_path: Path) -> Iterator[Space]:
 
 def session(space: Space, script: str, files: dict[Path, str] | None = None, stdin: Path | None = None) -> AgentSession:
     launch = Launch(("/bin/sh", "-c", script), {"TOLD": SECRET}, files or {}, stdin)
-    return AgentSession(launch, CodexReader(), space)
+    return AgentSession(launch, CodexReader(), View(space, space))
 
 
 def test_it_is_fed_heard_and_logged(space: Space, tmp_path: Path) -> None:
@@ -89,13 +90,13 @@ def test_one_that_is_not_installed_can_be_looked_at(space: Space, tmp_path: Path
     looked_at = AgentSession.of(
         AGENTS["codex"],
         None,
-        space,
+        View(space, space),
         prompt="p",
         skill=None,
         route=given.route,
         config=given.config,
-        sandbox=NO_SANDBOX,
-        writable=[space.root],
+        environment=Host(),
+        writable=space.folders,
     )
     assert "codex-NOT-INSTALLED" in looked_at.command.argv
     assert looked_at.command.cwd == space.checkout

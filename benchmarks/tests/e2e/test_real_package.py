@@ -15,8 +15,8 @@ import anyio
 import pytest
 
 from e2e.harness import Workplace, needs_agent
-from swetrials.environments.bubblewrap import bubblewrap
-from swetrials.judging import JudgeContext
+from environments.strongest import strongest
+from swetrials.environments.work_context import WorkContext
 from swetrials.judging.late import submission_for
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.outcome import OutcomeKind
@@ -103,7 +103,7 @@ def test_the_maintainers_own_tests_fail_before_and_pass_after(tmp_path: pathlib.
     assert "OK" in after.results[0].output_tail
 
     untouched = submission_for(place.trial("next-release"), metrics, load_dataset(file), None)
-    bench = JudgeContext(Repositories(place.work / "mirrors"), place.work, Redactor(), bubblewrap())
+    bench = WorkContext(Repositories(place.work / "mirrors"), place.work, strongest(), Redactor())
     before = anyio.run(TestsJudge().score, replace(untouched, patch=None), bench, tmp_path / "unused.jsonl")
     assert (before.status, before.passed, before.fraction) == ("scored", False, 0.0)
     assert "FAILED" in before.results[0].output_tail

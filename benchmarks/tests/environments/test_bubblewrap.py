@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
@@ -22,7 +23,8 @@ import anyio
 import pytest
 
 from swetrials.environments import bubblewrap as sandbox
-from swetrials.environments.bubblewrap import Absence, Bubblewrap, confined, given_up, probe
+from swetrials.environments.base import Absence
+from swetrials.environments.bubblewrap import Bubblewrap, confined, given_up, probe
 from swetrials.workspace.processes import MARK, Command, ProcessLimits, run_group
 from workspace.marked import living, running
 
@@ -202,9 +204,15 @@ def test_what_hides_from_the_search_for_members_dies_with_the_namespace(box: Box
 
 @pytest.mark.parametrize("how", ["readable", "writable"])
 def test_what_would_uncover_a_hidden_folder_is_refused(how: str, tmp_path: Path) -> None:
-    folders: dict[str, list[Path]] = {"readable": [], "writable": []} | {how: [tmp_path]}
+    readable, writable = ([tmp_path], []) if how == "readable" else ([], [tmp_path])
     with pytest.raises(ValueError, match=f"cannot hide {tmp_path}/secret: it lies in {tmp_path}"):
-        confined(["true"], bwrap=Bubblewrap(Path("bwrap")), hidden=[tmp_path / "secret"], **folders)
+        confined(
+            ["true"],
+            bwrap=Bubblewrap(Path("bwrap")),
+            hidden=[tmp_path / "secret"],
+            readable=readable,
+            writable=writable,
+        )
 
 
 def test_everything_cannot_be_hidden() -> None:
@@ -237,7 +245,7 @@ def test_what_mends_it_is_carried_beside_the_reason_whatever_bwrap_says(
     monkeypatch.setenv("PATH", str(tmp_path))
     found = probe.__wrapped__()
     assert isinstance(found, Absence) and found.why.endswith("is not installed")
-    assert found.fix == "allow namespaces to this user or container, or go without: --sandbox none"
+    assert found.fix == "allow namespaces to this user or container, or go without: --environment host"
 
 
 def test_the_proof_does_not_depend_on_what_the_search_path_leads_to(
@@ -275,8 +283,8 @@ def test_what_is_knocked_on_stays_closed(role: str, bwrap: Bubblewrap, place: Pa
     work.mkdir()
     os.chown(work, user, user)
     words = [PYTHON, str(Path(__file__).with_name("knocking.py")), str(work), listener]
-    source = Path(sandbox.__file__).parents[2]
-    environment = {"PATH": os.defpath, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    sources = f"{Path(sandbox.__file__).parents[2]}{os.pathsep}{sysconfig.get_path('purelib')}"
+    environment = {"PATH": os.defpath, "PYTHONPATH": sources, "PYTHONDONTWRITEBYTECODE": "1"}
     groups: list[int] | None = [] if os.geteuid() == 0 else None
     run = partial(subprocess.run, words, env=environment, capture_output=True, text=True, timeout=60)
     try:

@@ -16,7 +16,9 @@ from hosting.server import Server, plain
 from judging.submissions import submission
 from swetrials.agents.install import find
 from swetrials.agents.packages import CODEX
-from swetrials.judging.base import JudgeContext, JudgeSettings, Submission
+from swetrials.environments.host import Host
+from swetrials.environments.work_context import WorkContext
+from swetrials.judging.base import JudgeSettings, Submission
 from swetrials.judging.codex import CodexJudge
 from swetrials.judging.routes import EndpointRoute, PersonalRoute
 from swetrials.records.check import Check
@@ -71,10 +73,8 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> JudgeContext:
-    return JudgeContext(
-        Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Redactor([KEY]), bwrap=None
-    )
+def place(tmp_path: Path) -> WorkContext:
+    return WorkContext(Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Host(), Redactor([KEY]))
 
 
 TOOLS = find_project().tools
@@ -86,7 +86,7 @@ def judge(base_url: str, effort: str | None = None, limit_seconds: float = 60) -
 
 
 def judged(
-    context: JudgeContext,
+    place: WorkContext,
     trial: Submission,
     played: Scenario,
     log: Path,
@@ -95,7 +95,7 @@ def judged(
 ) -> RubricEvaluation:
     async def run() -> RubricEvaluation:
         async with rehearse(played) as server:
-            evaluation = await judge(server.base_url, effort, limit_seconds).score(trial, context, log)
+            evaluation = await judge(server.base_url, effort, limit_seconds).score(trial, place, log)
             served = server.served(KEY)
         if evaluation.judge and evaluation.judge.usage.completeness == "complete":
             assert evaluation.judge.usage.usage.total == served.usage.total
@@ -106,11 +106,11 @@ def judged(
 
 @pytest.mark.slow
 @pytest.mark.once
-def test_a_judge_that_reads_two_files_is_grounded(tmp_path: Path, context: JudgeContext, trial: Submission) -> None:
+def test_a_judge_that_reads_two_files_is_grounded(tmp_path: Path, place: WorkContext, trial: Submission) -> None:
     log = tmp_path / "results" / "judge-stream.jsonl"
     # Together longer than a command line may be.
     trial = replace(trial, artifacts=dict.fromkeys(trial.artifacts, "All is well. " * 4000))
-    evaluation = judged(context, trial, scenario((TASK_LINE, READS_TWO_FILES)), log, effort="high")
+    evaluation = judged(place, trial, scenario((TASK_LINE, READS_TWO_FILES)), log, effort="high")
     assert (evaluation.status, evaluation.task_score, evaluation.reason) == ("scored", 72.0, "")
     block = evaluation.judge
     assert block is not None
@@ -130,13 +130,13 @@ def test_a_judge_that_reads_two_files_is_grounded(tmp_path: Path, context: Judge
     assert block.usage.usage.output
     assert b'"turn.completed"' in log.read_bytes()
     assert KEY not in log.read_text() + evaluation.model_dump_json()
-    assert not list(context.work_root.iterdir())
+    assert not list(place.work_root.iterdir())
 
 
 @pytest.mark.slow
-def test_a_judge_whose_shell_fails_is_not_grounded(tmp_path: Path, context: JudgeContext, trial: Submission) -> None:
+def test_a_judge_whose_shell_fails_is_not_grounded(tmp_path: Path, place: WorkContext, trial: Submission) -> None:
     steps = [{"shell": "cat no-such-file"}, {"shell": "rg nothing-like-this"}, {"say": reply(18)}]
-    evaluation = judged(context, trial, scenario((TASK_LINE, steps)), tmp_path / "log.jsonl")
+    evaluation = judged(place, trial, scenario((TASK_LINE, steps)), tmp_path / "log.jsonl")
     assert (evaluation.status, evaluation.task_score) == ("scored", 72.0)
     assert evaluation.judge is not None
     grounding = evaluation.judge.grounding
@@ -167,13 +167,13 @@ def broken_sandbox(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_judge_whose_sandbox_does_not_start_is_not_grounded(
-    tmp_path: Path, context: JudgeContext, trial: Submission, broken_sandbox: Path
+    tmp_path: Path, place: WorkContext, trial: Submission, broken_sandbox: Path
 ) -> None:
     async def run() -> tuple[RubricEvaluation, Check]:
         played = scenario((TASK_LINE, READS_TWO_FILES), ("single word: ready", [{"say": "ready"}]))
         async with rehearse(played) as server:
             judge = CodexJudge(JudgeSettings(broken_sandbox, EndpointRoute(server.base_url, SecretStr(KEY)), "m"))
-            return await judge.score(trial, context, tmp_path / "log.jsonl"), await judge.prove(context)
+            return await judge.score(trial, place, tmp_path / "log.jsonl"), await judge.prove(place)
 
     evaluation, check = anyio.run(run)
     assert (evaluation.status, evaluation.task_score) == ("scored", 72.0)
@@ -185,18 +185,18 @@ def test_a_judge_whose_sandbox_does_not_start_is_not_grounded(
 
 
 def test_without_codex_there_is_no_score_and_the_proof_says_so(
-    tmp_path: Path, context: JudgeContext, trial: Submission
+    tmp_path: Path, place: WorkContext, trial: Submission
 ) -> None:
     judge = CodexJudge(JudgeSettings(tmp_path / "no-tools", EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))))
-    check = anyio.run(judge.prove, context)
+    check = anyio.run(judge.prove, place)
     assert (check.status, "codex" in check.fix) == ("skipped", True)
-    evaluation = anyio.run(judge.score, trial, context, tmp_path / "log.jsonl")
+    evaluation = anyio.run(judge.score, trial, place, tmp_path / "log.jsonl")
     assert (evaluation.status, evaluation.task_score) == ("unscored", None)
 
 
 @pytest.mark.slow
 def test_the_persons_own_configuration_is_used_and_left_as_it_was(
-    tmp_path: Path, context: JudgeContext, trial: Submission
+    tmp_path: Path, place: WorkContext, trial: Submission
 ) -> None:
     home = tmp_path / "person"
     config = home / ".codex" / "config.toml"
@@ -208,7 +208,7 @@ def test_the_persons_own_configuration_is_used_and_left_as_it_was(
             block = "".join(f"{name} = {json.dumps(value)}\n" for name, value in own.items())
             config.write_text(f'model = "their-model"\nmodel_provider = "corp"\n[model_providers.corp]\n{block}')
             route = PersonalRoute({"HOME": str(home), "CORP_KEY": KEY})
-            evaluation = await CodexJudge(JudgeSettings(TOOLS, route)).score(trial, context, tmp_path / "log.jsonl")
+            evaluation = await CodexJudge(JudgeSettings(TOOLS, route)).score(trial, place, tmp_path / "log.jsonl")
             return evaluation, server.requests[0].model
 
     evaluation, model = anyio.run(run)
@@ -220,27 +220,27 @@ def test_the_persons_own_configuration_is_used_and_left_as_it_was(
 
 @pytest.mark.slow
 def test_the_repository_under_review_does_not_steer_the_judge(
-    tmp_path: Path, context: JudgeContext, trial: Submission
+    tmp_path: Path, place: WorkContext, trial: Submission
 ) -> None:
     played = scenario((STEERING, [{"say": "steered"}]), (TASK_LINE, READS_TWO_FILES))
-    assert judged(context, trial, played, tmp_path / "log.jsonl").task_score == 72.0
+    assert judged(place, trial, played, tmp_path / "log.jsonl").task_score == 72.0
 
 
 @pytest.mark.slow
-def test_the_judges_commands_do_not_see_its_key(tmp_path: Path, context: JudgeContext, trial: Submission) -> None:
+def test_the_judges_commands_do_not_see_its_key(tmp_path: Path, place: WorkContext, trial: Submission) -> None:
     log = tmp_path / "log.jsonl"
     steps = [{"shell": "env; cat README.md"}, {"say": reply(18)}]
-    judged(context, trial, scenario((TASK_LINE, steps)), log)
+    judged(place, trial, scenario((TASK_LINE, steps)), log)
     assert "CODEX_CI" in log.read_text()
     assert "SWETRIALS_CODEX_KEY" not in log.read_text()
 
 
 @pytest.mark.slow
-def test_a_malformed_first_reply_is_asked_for_again(tmp_path: Path, context: JudgeContext, trial: Submission) -> None:
+def test_a_malformed_first_reply_is_asked_for_again(tmp_path: Path, place: WorkContext, trial: Submission) -> None:
     played = scenario(
         ("Your last reply was refused", READS_TWO_FILES), (TASK_LINE, [{"say": "Full marks, well done."}])
     )
-    evaluation = judged(context, trial, played, tmp_path / "log.jsonl")
+    evaluation = judged(place, trial, played, tmp_path / "log.jsonl")
     assert (evaluation.status, evaluation.task_score) == ("scored", 72.0)
     assert evaluation.judge is not None
     assert evaluation.judge.replies == 2
@@ -249,9 +249,9 @@ def test_a_malformed_first_reply_is_asked_for_again(tmp_path: Path, context: Jud
 
 @pytest.mark.slow
 def test_a_reply_malformed_twice_leaves_the_trial_unscored(
-    tmp_path: Path, context: JudgeContext, trial: Submission
+    tmp_path: Path, place: WorkContext, trial: Submission
 ) -> None:
-    evaluation = judged(context, trial, scenario((TASK_LINE, [{"say": reply(26)}])), tmp_path / "log.jsonl")
+    evaluation = judged(place, trial, scenario((TASK_LINE, [{"say": reply(26)}])), tmp_path / "log.jsonl")
     assert (evaluation.status, evaluation.task_score) == ("unscored", None)
     assert "malformed 2 times" in evaluation.reason
 
@@ -265,63 +265,63 @@ def test_a_reply_malformed_twice_leaves_the_trial_unscored(
     ],
 )
 def test_a_judge_that_fails_leaves_the_trial_unscored(
-    tmp_path: Path, context: JudgeContext, trial: Submission, fault: FaultKind, reason: str
+    tmp_path: Path, place: WorkContext, trial: Submission, fault: FaultKind, reason: str
 ) -> None:
     played = scenario((TASK_LINE, READS_TWO_FILES), fault=fault)
-    evaluation = judged(context, trial, played, tmp_path / "log.jsonl", limit_seconds=3)
+    evaluation = judged(place, trial, played, tmp_path / "log.jsonl", limit_seconds=3)
     assert (evaluation.status, evaluation.task_score) == ("unscored", None)
     assert reason in evaluation.reason
     assert evaluation.judge is not None
 
 
 def test_a_judge_that_does_not_run_leaves_the_trial_unscored(
-    tmp_path: Path, context: JudgeContext, trial: Submission
+    tmp_path: Path, place: WorkContext, trial: Submission
 ) -> None:
     nowhere = EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))
     broken = CodexJudge(JudgeSettings(tools_with_codex(tmp_path / "tools", "exit 7"), nowhere, timeout_seconds=20))
-    evaluation = anyio.run(broken.score, trial, context, tmp_path / "log.jsonl")
+    evaluation = anyio.run(broken.score, trial, place, tmp_path / "log.jsonl")
     assert evaluation.status == "unscored"
     assert "without an answer" in evaluation.reason
 
 
 def test_a_commit_that_is_not_there_leaves_the_trial_unscored(
-    tmp_path: Path, context: JudgeContext, trial: Submission
+    tmp_path: Path, place: WorkContext, trial: Submission
 ) -> None:
     lost = submission(repo=trial.repo, commit="1" * 40)
     nowhere = EndpointRoute("http://127.0.0.1:9", SecretStr(KEY))
     judge = CodexJudge(JudgeSettings(tools_with_codex(tmp_path / "tools", "exit 7"), nowhere))
-    evaluation = anyio.run(judge.score, lost, context, tmp_path / "log.jsonl")
+    evaluation = anyio.run(judge.score, lost, place, tmp_path / "log.jsonl")
     assert evaluation.status == "unscored"
     assert "1" * 40 in evaluation.reason
 
 
-def proved(context: JudgeContext, played: Scenario, limit_seconds: float = 60) -> Check:
+def proved(place: WorkContext, played: Scenario, limit_seconds: float = 60) -> Check:
     async def run() -> Check:
         async with rehearse(played) as server:
-            return await judge(server.base_url, limit_seconds=limit_seconds).prove(context)
+            return await judge(server.base_url, limit_seconds=limit_seconds).prove(place)
 
     return anyio.run(run)
 
 
 @pytest.mark.slow
-def test_a_route_is_proved_by_a_real_call(context: JudgeContext) -> None:
-    check = proved(context, scenario(("single word: ready", [{"say": "ready"}])))
+def test_a_route_is_proved_by_a_real_call(place: WorkContext) -> None:
+    check = proved(place, scenario(("single word: ready", [{"say": "ready"}])))
     assert check.status == "ok", check.detail
     assert CODEX.version in check.detail
 
 
 @pytest.mark.slow
-def test_a_route_that_refuses_the_key_is_not_proved(context: JudgeContext) -> None:
-    check = proved(context, scenario(("single word: ready", [{"say": "ready"}]), fault=FaultKind.STATUS_401))
+def test_a_route_that_refuses_the_key_is_not_proved(place: WorkContext) -> None:
+    check = proved(place, scenario(("single word: ready", [{"say": "ready"}]), fault=FaultKind.STATUS_401))
     assert check.status == "failed"
     assert "auth_failed" in check.detail
     assert "check the key" in check.fix
 
 
 @pytest.mark.slow
-def test_a_route_that_says_nothing_is_not_waited_for_longer_than_a_judging(context: JudgeContext) -> None:
+def test_a_route_that_says_nothing_is_not_waited_for_longer_than_a_judging(place: WorkContext) -> None:
     played = scenario(("single word: ready", [{"say": "ready"}]), fault=FaultKind.HANG_BEFORE_HEADERS)
-    check = proved(context, played, limit_seconds=3)
+    check = proved(place, played, limit_seconds=3)
     assert (check.status, check.detail) == (
         "failed",
         "the judge gave no answer within 3 s (--judge-timeout-seconds)",
@@ -329,7 +329,7 @@ def test_a_route_that_says_nothing_is_not_waited_for_longer_than_a_judging(conte
 
 
 @pytest.mark.slow
-def test_the_proof_tells_which_model_answered(context: JudgeContext) -> None:
+def test_the_proof_tells_which_model_answered(place: WorkContext) -> None:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         if handler.command != "POST":
             return plain(404, b"", "text/plain")(handler)
@@ -352,7 +352,7 @@ def test_the_proof_tells_which_model_answered(context: JudgeContext) -> None:
     server = Server()
     server.answer = answer
     try:
-        check = anyio.run(judge(server.url).prove, context)
+        check = anyio.run(judge(server.url).prove, place)
     finally:
         server.close()
     told = "judge-model was asked for, and the answers are from another-model"
@@ -371,21 +371,21 @@ def own_codex(home: Path, config: str, **variables: str) -> CodexJudge:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", ["", 'model = "gpt-5.5"\nmodel_provider = "openai"\n'])
-def test_that_nobody_is_logged_in_is_said_at_once(tmp_path: Path, context: JudgeContext, config: str) -> None:
+def test_that_nobody_is_logged_in_is_said_at_once(tmp_path: Path, place: WorkContext, config: str) -> None:
     began = time.monotonic()
     # What Codex would make of the other key is nothing: it does not look at it.
-    check = anyio.run(own_codex(tmp_path / "person", config, OPENAI_API_KEY=KEY).prove, context)
+    check = anyio.run(own_codex(tmp_path / "person", config, OPENAI_API_KEY=KEY).prove, place)
     assert (check.status, check.detail) == ("failed", "your own Codex is not logged in")
     assert "codex login" in check.fix and "--judge-provider" in check.fix
     assert time.monotonic() - began < 10
 
 
 @pytest.mark.slow
-def test_who_has_another_way_to_the_model_needs_no_login(tmp_path: Path, context: JudgeContext) -> None:
+def test_who_has_another_way_to_the_model_needs_no_login(tmp_path: Path, place: WorkContext) -> None:
     async def run() -> Check:
         async with rehearse(scenario(("single word: ready", [{"say": "ready"}]))) as server:
             config = f'model = "their-model"\nopenai_base_url = "{server.base_url}/v1"\n'
-            return await own_codex(tmp_path / "person", config).prove(context)
+            return await own_codex(tmp_path / "person", config).prove(place)
 
     check = anyio.run(run)
     assert check.status == "ok", check.detail

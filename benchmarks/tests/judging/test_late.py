@@ -11,7 +11,9 @@ import pytest
 
 from results.published_figures import PUBLISHED_RUNS
 from runs.written import rubric
-from swetrials.judging import CodexJudge, Judge, JudgeContext, JudgeSettings, PersonalRoute, Submission, prompt
+from swetrials.environments.host import Host
+from swetrials.environments.work_context import WorkContext
+from swetrials.judging import CodexJudge, Judge, JudgeSettings, PersonalRoute, Submission, prompt
 from swetrials.judging.asking import scored_by_rule, unscored
 from swetrials.judging.late import (
     Datasets,
@@ -47,12 +49,12 @@ def judge(
     datasets: Datasets | None = None,
     by: Sequence[Judge] = (TestsJudge(),),
 ) -> list[Judged]:
-    context = JudgeContext(yard.repositories, yard.work, Redactor(), None)
+    place = WorkContext(yard.repositories, yard.work, Host(), Redactor())
     datasets = datasets or Datasets(yard.dataset(), yard.root)
     seen: list[Judged] = []
 
     async def go() -> list[Judged]:
-        return await judge_trials(folders, by, context, datasets, overwrite=overwrite, repo=None, observe=seen.append)
+        return await judge_trials(folders, by, place, datasets, overwrite=overwrite, repo=None, observe=seen.append)
 
     words = anyio.run(go)
     assert seen == words
@@ -80,11 +82,11 @@ class ReadsAloud:
     def asks(self, submission: Submission) -> bool:
         return scored_by_rule(submission) is None
 
-    async def score(self, submission: Submission, context: JudgeContext, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, place: WorkContext, log: Path) -> RubricEvaluation:
         log.write_text(f"{self.model}\n")
         return scored_by_rule(submission) or rubric(self.points)
 
-    async def prove(self, context: JudgeContext) -> Check:
+    async def prove(self, place: WorkContext) -> Check:
         return Check("judge", "ok", "answers")
 
 
@@ -344,7 +346,7 @@ class Scripted(CodexJudge):
 
     points: int | None = 20
 
-    async def score(self, submission: Submission, context: JudgeContext, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, place: WorkContext, log: Path) -> RubricEvaluation:
         return unscored("the judge failed: rate_limited") if self.points is None else rubric(self.points)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import anyio
 import pytest
 
+from environments.strongest import strongest
 from judging.submissions import TASK, submission
-from swetrials.environments.bubblewrap import bubblewrap
-from swetrials.judging.base import JudgeContext, Submission
+from swetrials.environments.work_context import WorkContext
+from swetrials.judging.base import Submission
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import TestsEvaluation
@@ -67,9 +68,9 @@ def hidden(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> JudgeContext:
-    return JudgeContext(
-        Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), Redactor([SECRET]), bubblewrap()
+def place(tmp_path: Path) -> WorkContext:
+    return WorkContext(
+        Repositories(tmp_path / "mirrors"), private_root(tmp_path / "work"), strongest(), Redactor([SECRET])
     )
 
 
@@ -81,18 +82,18 @@ def trial(source: Path, verify: dict[str, Any], **changes: object) -> Submission
     )
 
 
-def verdict_on(context: JudgeContext, submitted: Submission) -> TestsEvaluation:
-    evaluation = anyio.run(TestsJudge().score, submitted, context, context.work_root / "unused.jsonl")
-    assert not [path for path in context.work_root.rglob("*") if path.is_file()]
+def verdict_on(place: WorkContext, submitted: Submission) -> TestsEvaluation:
+    evaluation = anyio.run(TestsJudge().score, submitted, place, place.work_root / "unused.jsonl")
+    assert not [path for path in place.work_root.rglob("*") if path.is_file()]
     return evaluation
 
 
 @pytest.mark.parametrize(("patch", "passed", "applied"), [(FIX, True, True), (b"", False, None), (None, False, None)])
 def test_hidden_tests_fail_on_the_untouched_checkout_and_pass_on_the_patch(
-    context: JudgeContext, source: Path, hidden: Path, patch: bytes | None, passed: bool, applied: bool | None
+    place: WorkContext, source: Path, hidden: Path, patch: bytes | None, passed: bool, applied: bool | None
 ) -> None:
     submitted = trial(source, {"commands": [RUN_CHECK]}, patch=patch, hidden_files={"check.py": hidden})
-    evaluation = verdict_on(context, submitted)
+    evaluation = verdict_on(place, submitted)
     assert (evaluation.status, evaluation.passed, evaluation.patch_applied) == ("scored", passed, applied)
     assert evaluation.fraction == float(passed)
     (result,) = evaluation.results
@@ -101,18 +102,18 @@ def test_hidden_tests_fail_on_the_untouched_checkout_and_pass_on_the_patch(
     assert ("AssertionError: 0" in result.output_tail) is not passed
 
 
-def test_every_command_runs_and_the_fraction_counts_them(context: JudgeContext, source: Path) -> None:
+def test_every_command_runs_and_the_fraction_counts_them(place: WorkContext, source: Path) -> None:
     commands = [["true"], ["sh", "-c", "echo no >&2; exit 3"], ["no-such-program-anywhere"], ["test", "-f", "calc.py"]]
-    evaluation = verdict_on(context, trial(source, {"commands": commands}, patch=FIX))
+    evaluation = verdict_on(place, trial(source, {"commands": commands}, patch=FIX))
     assert (evaluation.passed, evaluation.fraction) == (False, 0.5)
     assert [result.passed for result in evaluation.results] == [True, False, False, True]
     assert (evaluation.results[1].exit_code, evaluation.results[1].output_tail) == (3, "no\n")
     assert "`sh -c echo no >&2; exit 3` ended with exit code 3" in evaluation.reason
 
 
-def test_a_patch_that_does_not_apply_fails(context: JudgeContext, source: Path) -> None:
+def test_a_patch_that_does_not_apply_fails(place: WorkContext, source: Path) -> None:
     evaluation = verdict_on(
-        context, trial(source, {"commands": [["true"]]}, patch=FIX.replace(b"first - second", b"nothing"))
+        place, trial(source, {"commands": [["true"]]}, patch=FIX.replace(b"first - second", b"nothing"))
     )
     assert (evaluation.status, evaluation.passed, evaluation.fraction) == ("scored", False, 0.0)
     assert evaluation.patch_applied is False
@@ -120,26 +121,26 @@ def test_a_patch_that_does_not_apply_fails(context: JudgeContext, source: Path) 
     assert evaluation.results == ()
 
 
-def test_a_failing_setup_says_nothing_about_the_patch(context: JudgeContext, source: Path) -> None:
+def test_a_failing_setup_says_nothing_about_the_patch(place: WorkContext, source: Path) -> None:
     verify = {"setup": [["true"], ["false"], ["true"]], "commands": [["true"]]}
-    evaluation = verdict_on(context, trial(source, verify, patch=FIX))
+    evaluation = verdict_on(place, trial(source, verify, patch=FIX))
     assert (evaluation.status, evaluation.passed, evaluation.fraction) == ("unscored", None, None)
     assert evaluation.reason == "setup failed: `false` ended with exit code 1"
     assert [result.stage for result in evaluation.results] == ["setup", "setup"]
 
 
-def test_setup_and_commands_share_the_checkout_and_a_private_home(context: JudgeContext, source: Path) -> None:
+def test_setup_and_commands_share_the_checkout_and_a_private_home(place: WorkContext, source: Path) -> None:
     verify = {
         "setup": [["sh", "-c", 'echo built > built && echo kept > "$HOME/kept" && echo t > "$TMPDIR/t"']],
         "commands": [["sh", "-c", 'test -s built && test -s "$HOME/kept" && test -s "$TMPDIR/t"']],
     }
-    evaluation = verdict_on(context, trial(source, verify))
+    evaluation = verdict_on(place, trial(source, verify))
     assert evaluation.passed, evaluation
 
 
-def test_a_command_is_stopped_at_its_limit_with_its_children(context: JudgeContext, source: Path) -> None:
+def test_a_command_is_stopped_at_its_limit_with_its_children(place: WorkContext, source: Path) -> None:
     verify = {"commands": [["sh", "-c", "echo started; sleep 60 & wait"], ["true"]], "timeout_seconds": 1}
-    evaluation = verdict_on(context, trial(source, verify))
+    evaluation = verdict_on(place, trial(source, verify))
     stopped, after = evaluation.results
     assert stopped.exit_code is None
     assert stopped.output_tail == "started\n"
@@ -148,51 +149,47 @@ def test_a_command_is_stopped_at_its_limit_with_its_children(context: JudgeConte
     assert "was stopped at its limit" in evaluation.reason
 
 
-def test_output_is_cut_to_its_end_and_redacted(context: JudgeContext, source: Path) -> None:
+def test_output_is_cut_to_its_end_and_redacted(place: WorkContext, source: Path) -> None:
     script = f"print('x' * 10000); print('the end', '{SECRET}')"
-    evaluation = verdict_on(context, trial(source, {"commands": [["python3", "-c", script]]}))
+    evaluation = verdict_on(place, trial(source, {"commands": [["python3", "-c", script]]}))
     tail = evaluation.results[0].output_tail
     assert tail.endswith("the end [redacted]\n")
     assert len(tail) <= 4096
 
 
-def test_the_environment_is_not_the_harnesss(
-    context: JudgeContext, source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_is_not_the_harnesss(place: WorkContext, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "abc-secret-of-the-harness")
-    evaluation = verdict_on(context, trial(source, {"commands": [["env"]]}))
+    evaluation = verdict_on(place, trial(source, {"commands": [["env"]]}))
     assert "HOME=" in evaluation.results[0].output_tail
     assert "abc-secret-of-the-harness" not in evaluation.results[0].output_tail
     assert f"HOME={Path.home()}\n" not in evaluation.results[0].output_tail
 
 
 def test_hidden_files_do_not_follow_a_link_that_the_patch_made(
-    context: JudgeContext, source: Path, hidden: Path, tmp_path: Path
+    place: WorkContext, source: Path, hidden: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     patch = LINK_OUT.format(target=outside).encode()
     submitted = trial(source, {"commands": [["true"]]}, patch=patch, hidden_files={"tests/check.py": hidden})
-    evaluation = verdict_on(context, submitted)
+    evaluation = verdict_on(place, submitted)
     assert (evaluation.status, evaluation.passed, evaluation.fraction) == ("scored", False, 0.0)
     assert "leads out of the checkout" in evaluation.reason
     assert list(outside.iterdir()) == []
 
 
 def test_a_lost_commit_or_hidden_file_leaves_the_trial_unscored(
-    context: JudgeContext, source: Path, tmp_path: Path
+    place: WorkContext, source: Path, tmp_path: Path
 ) -> None:
     verify = {"commands": [["true"]]}
-    lost = verdict_on(context, trial(source, verify, commit="1" * 40))
+    lost = verdict_on(place, trial(source, verify, commit="1" * 40))
     assert (lost.status, lost.passed) == ("unscored", None)
-    absent = verdict_on(context, trial(source, verify, hidden_files={"check.py": tmp_path / "absent.py"}))
+    absent = verdict_on(place, trial(source, verify, hidden_files={"check.py": tmp_path / "absent.py"}))
     assert absent.status == "unscored"
     assert "absent.py" in absent.reason
 
 
-def test_an_infrastructure_failure_and_a_task_without_commands_are_unscored(
-    context: JudgeContext, source: Path
-) -> None:
+def test_an_infrastructure_failure_and_a_task_without_commands_are_unscored(place: WorkContext, source: Path) -> None:
     limited = trial(source, {"commands": [["true"]]}, outcome=Outcome.of(OutcomeKind.RATE_LIMITED))
-    assert "rate_limited" in verdict_on(context, limited).reason
-    assert verdict_on(context, submission()).reason == "the task has no verify commands"
+    assert "rate_limited" in verdict_on(place, limited).reason
+    assert verdict_on(place, submission()).reason == "the task has no verify commands"

@@ -8,7 +8,6 @@ import anyio
 
 from hosting.server import Server
 from runs.written import metrics
-from swetrials.environments.bubblewrap import Sandbox
 from swetrials.hosting.endpoint import Endpoint
 from swetrials.pricing.book import PriceBook
 from swetrials.records.check import Check
@@ -19,11 +18,10 @@ from swetrials.runs.benchmark import RunOptions, RunResult, run_plan
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.files import sha256_of, write_record
 from swetrials.store.project import Project
-from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
 from swetrials.trials.executors.local import Local
 from swetrials.trials.trial import Observer, Progress
-from trials.stand_in import SECRET, WHOLE, Yard
+from trials.stand_in import WHOLE, Yard
 
 K = OutcomeKind
 
@@ -76,11 +74,8 @@ def bench_of(yard: Yard, script: str = WHOLE, **changes: object) -> PreparedRun:
         plan=yard.plan(script, **changes),
         provider=Endpoint(),
         executor=Local(),
-        repositories=yard.repositories,
-        work_root=yard.work,
-        sandbox=Sandbox(None),
-        redactor=Redactor([SECRET]),
         prices=PriceBook.load(None),
+        place=yard.place,
     )
 
 

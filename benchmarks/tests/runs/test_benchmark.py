@@ -49,7 +49,7 @@ def test_a_sound_run_passes_every_check_and_its_probe(yard: Yard) -> None:
     assert names >= {
         "agent",
         "git",
-        "sandbox",
+        "environment",
         "disk",
         "settings",
         "dataset",

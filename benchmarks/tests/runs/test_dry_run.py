@@ -78,7 +78,7 @@ def test_a_dry_run_shows_what_the_agent_is_then_started_with(prepared: PreparedR
     assert f"\ncwd: {notes['cwd']}  (" in shown
     environment = {name: value for name, value in notes["environment"].items() if name != MARK}
     told = sorted(
-        (name, MASK if prepared.redactor.hides(name, value) else value) for name, value in environment.items()
+        (name, MASK if prepared.place.redactor.hides(name, value) else value) for name, value in environment.items()
     )
     assert section(shown, "environment:", "files:") == "\n".join(f"  {name}={value}" for name, value in told)
     sizes = {path: f"({len(content.encode())} bytes)" for path, content in notes["files"].items()}

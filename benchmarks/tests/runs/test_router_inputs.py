@@ -10,9 +10,9 @@ import anyio
 import orjson
 import pytest
 
+from environments.strongest import strongest
 from hosting.server import Server, models
 from runs.prepared_runs import Watcher, bench_of
-from swetrials.environments.bubblewrap import Sandbox, bubblewrap
 from swetrials.errors import UsageError
 from swetrials.hosting import PROVIDERS
 from swetrials.records.cost import Cost
@@ -140,12 +140,13 @@ def test_an_agent_that_changes_the_checkout_has_judged_nothing(yard: Yard, deed:
 
 
 def test_in_a_sandbox_the_checkout_cannot_be_changed_at_all(yard: Yard) -> None:
-    if (bwrap := bubblewrap()) is None:
+    environment = strongest(yard.work, yard.results)
+    if not environment.seals:
         pytest.skip("bubblewrap does not work here")
     made = prepared(
         yard, f"touch new 2>&1 | grep -q 'Read-only' || exit 1\ntouch $HOME/own $TMPDIR/own\n{says(answer())}"
     )
-    record = judge(replace(made, sandbox=Sandbox(bwrap, (yard.work, yard.results))), yard)
+    record = judge(replace(made, place=replace(made.place, environment=environment)), yard)
     assert failures(record) == {}
     assert record.tasks[0].floor == 75
 

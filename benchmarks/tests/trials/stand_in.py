@@ -15,7 +15,9 @@ from swetrials.agents.base import Job, Launch, StreamReader
 from swetrials.agents.claude.driver import ClaudeCode
 from swetrials.agents.claude.stream import ClaudeReader
 from swetrials.agents.install import Installed, Package
-from swetrials.environments.bubblewrap import Bubblewrap, Sandbox
+from swetrials.environments.base import Environment
+from swetrials.environments.host import Host
+from swetrials.environments.work_context import WorkContext
 from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import Hosting
 from swetrials.hosting.endpoint import Endpoint
@@ -82,7 +84,7 @@ class Yard:
 
     root: Path
     tasks: tuple[str, ...] = ("task-1",)
-    bwrap: Bubblewrap | None = None
+    environment: Environment = field(default_factory=Host)
     config: dict[str, object] = field(default_factory=dict)
     setup: list[list[str]] = field(default_factory=list)
     instructions: dict[str, str] = field(default_factory=dict)
@@ -106,6 +108,10 @@ class Yard:
     @property
     def file(self) -> Path:
         return self.root / "dataset" / "dataset.yaml"
+
+    @property
+    def place(self) -> WorkContext:
+        return WorkContext(self.repositories, self.work, self.environment, Redactor([SECRET]))
 
     @property
     def results(self) -> Path:
@@ -150,10 +156,7 @@ class Yard:
             provider=PROVIDERS[plan.config.provider],
             hosting=hosting,
             prices=PriceBook.load(None),
-            repositories=self.repositories,
-            work_root=self.work,
-            sandbox=Sandbox(self.bwrap),
-            redactor=Redactor([SECRET]),
+            place=self.place,
             backoff=Backoff(spread=lambda: 0.1),
             budget=Budget(plan.config.max_budget_usd),
         )

@@ -12,14 +12,13 @@ from typing import Self
 from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
 from swetrials.agents.events import Event, Notice, Tally
 from swetrials.agents.install import Installed
-from swetrials.environments.bubblewrap import NO_SANDBOX, Sandbox
+from swetrials.environments.base import Environment, Network, View
+from swetrials.environments.host import Host
 from swetrials.errors import in_one_line
 from swetrials.records.config import RunnerConfig
 from swetrials.store.stream_log import StreamLog
 from swetrials.wire.route import Route
 from swetrials.workspace.processes import Command, Ended, ProcessLimits, run_captured, run_group
-from swetrials.workspace.space import Space
-from swetrials.workspace.variables import allowed_environment
 
 Hear = Callable[[Sequence[Event]], None]
 """Called with what a CLI has just said and done, which may be nothing yet; the tally counts it already."""
@@ -36,19 +35,21 @@ class AgentSession:
     Attributes:
         launch: how it is started, and what is put into its private home for that.
         reader: reads its stream.
-        space: its own folders, all of which it may read. Their name is the mark of its processes.
-        sandbox: what it is confined in.
+        view: its own folders, all of which it may read. Their name is the mark of its processes.
+        environment: what it runs in.
         installation: the folder that it is installed in, which it may read as well; ``None``: it is not known.
-        writable: those of its folders that it may change, where there is a sandbox.
+        writable: those of its folders that it may change, where the environment can keep it from that.
+        network: what it can reach.
         tally: what it has come to by now.
     """
 
     launch: Launch
     reader: StreamReader
-    space: Space
-    sandbox: Sandbox = NO_SANDBOX
+    view: View
+    environment: Environment = field(default_factory=Host)
     installation: Path | None = None
     writable: Sequence[Path] = ()
+    network: Network = "open"
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
@@ -56,13 +57,13 @@ class AgentSession:
         cls,
         agent: Agent,
         installed: Installed | None,
-        space: Space,
+        view: View,
         *,
         prompt: str,
         skill: Skill | None,
         route: Route,
         config: RunnerConfig,
-        sandbox: Sandbox,
+        environment: Environment,
         writable: Sequence[Path],
     ) -> Self:
         """Return the session of an agent at one job. An agent that is not installed can be looked at, and not run.
@@ -70,27 +71,31 @@ class AgentSession:
         Args:
             agent: which.
             installed: where it is.
-            space: its own folders.
+            view: its own folders.
             prompt: what it is asked.
             skill: what it follows.
             route: its way to the model.
             config: the run's.
-            sandbox: what it is confined in.
-            writable: those of its folders that it may change, where there is a sandbox.
+            environment: what it runs in.
+            writable: those of its folders that it may change, where the environment can keep it from that.
         """
-        job = Job(prompt, skill, route, space.checkout, space.home, space.temporary, space.artifacts, config)
+        own = view.inside
+        job = Job(prompt, skill, route, own.checkout, own.home, own.temporary, own.artifacts, config)
         binary = installed.binary if installed else Path(f"{agent.name}-NOT-INSTALLED")
         installation = installed.folder if installed else None
-        return cls(agent.launch(binary, job), agent.reader(), space, sandbox, installation, writable)
+        return cls(agent.launch(binary, job), agent.reader(), view, environment, installation, writable)
 
     @property
     def command(self) -> Command:
-        """What really runs: the CLI's words, sandboxed when there is one, in an allow-listed environment."""
-        space = self.space
-        inside = None if space.root in self.writable else space.root
-        shown = [path for path in (self.installation, inside) if path is not None]
-        argv = self.sandbox.around(self.launch.argv, self.writable, shown)
-        return Command(argv, space.checkout, allowed_environment(space.home, space.temporary, self.launch.environment))
+        """What really runs: the CLI's words in its environment, with allow-listed variables."""
+        return self.environment.command(
+            self.launch.argv,
+            self.view,
+            variables=self.launch.environment,
+            writable=self.writable,
+            shown=[self.installation] if self.installation else [],
+            network=self.network,
+        )
 
     async def run(
         self, limits: ProcessLimits, *, stderr: Path, log: StreamLog | None = None, hear: Hear = _nothing_more
@@ -122,8 +127,8 @@ class AgentSession:
                 take(reader.events(lambda one: one.feed(data)))
             return self.tally.end is not None
 
-        mark = self.space.root.name
-        stdin = self.launch.stdin
+        mark = self.view.outside.root.name
+        stdin = self.view.to_outside(self.launch.stdin) if self.launch.stdin else None
         ended = await run_group(self.command, limits, mark=mark, on_output=on_output, stderr=stderr, stdin=stdin)
         take(reader.events(lambda one: one.finish()))
         return ended
@@ -136,10 +141,11 @@ class AgentSession:
             OSError: its files cannot be written.
         """
         self._write_files()
-        return await run_captured(self.command, limits, mark=self.space.root.name)
+        return await run_captured(self.command, limits, mark=self.view.outside.root.name)
 
     def _write_files(self) -> None:
-        for path, text in self.launch.files.items():
+        for inside, text in self.launch.files.items():
+            path = self.view.to_outside(inside)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
 

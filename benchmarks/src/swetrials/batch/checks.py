@@ -37,7 +37,7 @@ async def batch_checks(prepared_runs: Sequence[PreparedRun], options: BatchOptio
 
 async def _free_checks(prepared_runs: Sequence[PreparedRun], options: BatchOptions) -> AsyncIterator[Check]:
     first = prepared_runs[0]
-    for check in machine_checks(first.agent, first.project, first.sandbox, first.work_root):
+    for check in machine_checks(first.agent, first.project, first.place.environment, first.place.work_root):
         yield check
     async for check in plan_checks(first):
         yield check
@@ -76,7 +76,7 @@ async def _judge_checks(prepared_runs: Sequence[PreparedRun], options: BatchOpti
         for judge in judges:
             if not await run_sync(_needed, judge, prepared_runs, options):
                 continue
-            check = await judge.prove(prepared.judging)
+            check = await judge.prove(prepared.place)
             if check.status == "skipped":
                 # Every trial would stay without this judge's word, and every model would be a failure for it.
                 check = replace(check, status="failed", fix=f"{check.fix}; or leave {judge.name} out of --judge")

@@ -20,8 +20,8 @@ def viewer_of(console: Console, prepared: PreparedRun, skill: str, unit: str, *,
         unit: what one of the planned things is called.
         stream: also show what the agents do.
     """
-    viewer = ConsoleViewer(console, partial(trace_line, redacted=prepared.redactor.text) if stream else None)
-    clear_up(prepared.work_root, viewer.say)
+    viewer = ConsoleViewer(console, partial(trace_line, redacted=prepared.place.redactor.text) if stream else None)
+    clear_up(prepared.place.work_root, viewer.say)
     config = prepared.config
     label = " · REHEARSAL (scripted model, free)" if prepared.provider.scripted else ""
     viewer.say(

@@ -5,10 +5,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from swetrials.errors import KnownError
 from swetrials.records.check import Check
-from swetrials.records.environment import EnvironmentKind
 from swetrials.workspace.processes import Command
 from swetrials.workspace.space import Space
+
+
+@dataclass(frozen=True)
+class Absence:
+    """Why an environment is not to be had, and what mends that."""
+
+    why: str
+    fix: str
+
+
+NOT_WANTED = Absence("as was asked for", "leave --environment host out")
+
+
+class AbsentError(KnownError):
+    """The environment that was asked for is not to be had on this machine.
+
+    Attributes:
+        absence: why.
+    """
+
+    def __init__(self, absence: Absence) -> None:
+        """Say why, and what mends it."""
+        super().__init__(f"{absence.why}; {absence.fix}")
+        self.absence = absence
+
 
 Network = Literal["open", "none"]
 """What a command is started with: the machine's network, or a loopback of its own and nothing else."""
@@ -68,12 +93,21 @@ class Held:
     go_fd: int
 
 
+def sandbox_name(environment: "Environment") -> str:
+    """Return what records have always called it: ``none`` where a command is on the host as it is."""
+    return "none" if environment.kind == "host" else environment.kind
+
+
 class Environment(Protocol):
     """What the commands of agents and of verifications run in, on this machine."""
 
     @property
-    def kind(self) -> EnvironmentKind:
+    def kind(self) -> str:
         """The name on the command line and in records."""
+
+    @property
+    def seals(self) -> bool:
+        """Whether a command can be kept from the network in it."""
 
     @property
     def as_root(self) -> str:
@@ -116,3 +150,6 @@ class Environment(Protocol):
             network: what it can reach.
             held: let it wait for a word before it begins.
         """
+
+    def hand_over(self, space: Space) -> None:
+        """Give an attempt's folders to whom commands run as, before anybody looks at the state they are in."""

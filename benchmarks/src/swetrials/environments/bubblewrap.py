@@ -1,4 +1,4 @@
-"""The sandbox: bubblewrap around a command, so that it reads and writes only what its work needs."""
+"""bubblewrap around a command, so that it reads, writes and reaches only what its work needs."""
 
 import functools
 import os
@@ -6,10 +6,12 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
+from swetrials.environments.base import Absence, Held, Network
 from swetrials.environments.bubblewrap_start import give
 from swetrials.errors import KnownError
 from swetrials.workspace.variables import search_path
@@ -23,6 +25,11 @@ _START = str(Path(__file__).with_name("bubblewrap_start.py"))
 _RUN = tuple(Path(name) for name in ("/run", "/var/run"))
 """Where the sockets of the machine's services lie, through which a program inside could have one outside work for it;
 a read-only mount does not stop it from connecting to them."""
+
+_OF_ITS_OWN = frozenset({"/dev", "/proc", "/tmp"})
+"""Folders at the top of which a sandbox has its own."""
+
+_WHERE_THEY_LIE: Mapping[Path, Path] = MappingProxyType({})
 
 _REACHED = 'for place do [ -x "$place" ] || { echo "$place"; exit 1; }; done'
 
@@ -47,59 +54,11 @@ class Bubblewrap:
     as_root: str = ""
 
 
-@dataclass(frozen=True)
-class Absence:
-    """Why there is no sandbox, and what mends that."""
-
-    why: str
-    fix: str
-
-
-NOT_WANTED = Absence("as was asked for", "leave --sandbox none out")
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """Bubblewrap, what it hides from an agent, and what it shows again; without it, why there is no sandbox."""
-
-    bwrap: Bubblewrap | None
-    hidden: tuple[Path, ...] = ()
-    readable: tuple[Path, ...] = ()
-    missing: Absence = NOT_WANTED
-
-    @property
-    def as_root(self) -> str:
-        """Why a program in it has the rights of root on this machine's files; empty when it has not."""
-        if os.geteuid() != 0:
-            return ""
-        return self.bwrap.as_root if self.bwrap else self.missing.why
-
-    @property
-    def name(self) -> str:
-        """What the record calls it."""
-        return "bubblewrap" if self.bwrap else "none"
-
-    def around(self, argv: Sequence[str], writable: Sequence[Path], shown: Sequence[Path] = ()) -> tuple[str, ...]:
-        """Return the words that run a command in it; the command's own where there is no sandbox.
-
-        Args:
-            argv: the command.
-            writable: what it may read and write.
-            shown: what it may read besides.
-        """
-        if self.bwrap is None:
-            return tuple(argv)
-        readable = [*self.readable, *shown]
-        return confined(argv, bwrap=self.bwrap, writable=writable, hidden=self.hidden, readable=readable)
-
-
-NO_SANDBOX = Sandbox(None)
-
 _NOT_INSTALLED = Absence("bubblewrap is not installed", "install it (apt-get install bubblewrap)")
 
 
 def _not_allowed(said: str) -> Absence:
-    fix = "allow namespaces to this user or container, or go without: --sandbox none"
+    fix = "allow namespaces to this user or container, or go without: --environment host"
     return Absence(f"bubblewrap does not work here: {said}", fix)
 
 
@@ -184,21 +143,23 @@ def confined(
     writable: Sequence[Path],
     hidden: Sequence[Path],
     readable: Sequence[Path],
+    places: Mapping[Path, Path] = _WHERE_THEY_LIE,
+    network: Network = "open",
+    held: Held | None = None,
+    folder: Path | None = None,
 ) -> tuple[str, ...]:
     """Return the words that run a command in a sandbox.
 
     Inside, the machine's files are read-only, ``/tmp``, ``/var/tmp``, ``/dev/shm`` and ``/run`` are empty and private,
-    other processes cannot be seen, the host's name is not told, and the session's keyring is empty. The network is
-    shared, since the model's endpoint is reached over loopback. When the outer process dies, everything inside is
-    killed.
+    other processes cannot be seen, the host's name is not told, and the session's keyring is empty. When the outer
+    process dies, everything inside is killed.
 
-    Nobody is root inside. Where the harness is, bubblewrap sets the sandbox up as root, and ``setpriv`` then gives
-    root up for good: the command runs as ``nobody``, to whom the writable folders are given just before. Where that
-    cannot be (:attr:`Bubblewrap.as_root`), a namespace of users gives root another number and leaves it its rights on
-    the machine's files: only what is covered or read-only is kept from it.
+    Nobody is root inside. Where the harness is, ``setpriv`` gives root up for good once the sandbox is set up: the
+    command runs as ``nobody``, to whom the writable folders are given just before. Where that cannot be
+    (:attr:`Bubblewrap.as_root`), root has another number and its rights on the machine's files: only what is covered
+    or read-only is kept from it.
 
-    There is no session of its own: the caller starts the command in a new one, which leaves no terminal to type into,
-    and process-group signals still reach everything inside.
+    There is no session of its own: the caller starts the command in a new one, which leaves no terminal to type into.
 
     Args:
         argv: the command.
@@ -207,28 +168,30 @@ def confined(
         hidden: files and folders to cover by nothing; those that do not exist are passed over.
         readable: existing files and folders to show again, read-only, that lie below hidden ones. Where one is named
             by a path through a link in ``/run``, it is there by that name too.
+        places: where a writable or readable path is inside, for those that are elsewhere than on the machine.
+        network: the machine's, or a loopback of its own and nothing else.
+        held: lets the command wait for a word before it begins.
+        folder: where the command starts; by default where the caller is.
 
     Raises:
         UncoveredError: a hidden path is ``/``, or lies in a readable or writable one and would be uncovered again.
     """
-    shown = [path.resolve() for path in (*readable, *writable)]
+    where = {path.resolve(): place for path, place in places.items()}
+    shown = [path for path in map(Path.resolve, (*readable, *writable)) if path not in where]
     covered = sorted({path.resolve() for path in hidden})
     _refuse_uncovering(covered, shown)
     user = str(_NOBODY) if bwrap.setpriv else "-"
     return (
         *(sys.executable, "-I", "-S", _START, user, *(str(path.resolve()) for path in writable), "--"),
-        str(bwrap.path),
-        *_namespaces(bwrap),
-        "--die-with-parent",
-        *("--ro-bind", "/", "/"),
-        *("--dev", "/dev"),
-        *("--proc", "/proc"),
-        *_sealed_settings(),
-        *_emptied(),
+        *(str(bwrap.path), *_namespaces(bwrap, network), "--die-with-parent"),
+        *(("--info-fd", str(held.info_fd)) if held else ()),
+        *_machine(),
         *_covers(covered),
-        *(_ways(shown) if bwrap.setpriv else ()),
-        *_binds("--ro-bind", readable),
-        *_binds("--bind", writable),
+        *(_ways([*shown, *where.values()]) if bwrap.setpriv or where else ()),
+        *_binds("--ro-bind", readable, where),
+        *_binds("--bind", writable, where),
+        *("--remount-ro", "/"),
+        *(("--chdir", str(folder)) if folder else ()),
         "--",
         *(_giving_root_up(bwrap.setpriv) if bwrap.setpriv else ()),
         *argv,
@@ -245,7 +208,19 @@ def hand_over(folder: Path, bwrap: Bubblewrap) -> None:
         give(str(folder), _NOBODY)
 
 
-def _namespaces(bwrap: Bubblewrap) -> Iterator[str]:
+def _machine() -> Iterator[str]:
+    """Show the machine's folders one by one, read-only: the root is of the sandbox's own, and takes others as well."""
+    for entry in sorted(os.scandir("/"), key=lambda entry: entry.name):
+        if entry.is_symlink():
+            yield from ("--symlink", str(Path(entry.path).readlink()), entry.path)
+        elif entry.path not in _OF_ITS_OWN:
+            yield from ("--ro-bind-try", entry.path, entry.path)
+    yield from ("--dev", "/dev", "--proc", "/proc", *_sealed_settings(), *_emptied())
+
+
+def _namespaces(bwrap: Bubblewrap, network: Network) -> Iterator[str]:
+    if network == "none":
+        yield "--unshare-net"
     yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "trial")
     if bwrap.setpriv is None:
         yield "--unshare-user"
@@ -311,10 +286,10 @@ def _ways(shown: Iterable[Path]) -> Iterator[str]:
         yield from ("--perms", "0755", "--dir", str(folder))
 
 
-def _binds(how: str, paths: Iterable[Path]) -> Iterator[str]:
+def _binds(how: str, paths: Iterable[Path], where: Mapping[Path, Path]) -> Iterator[str]:
     for path in paths:
         real = path.resolve()
-        yield from (how, str(real), str(real))
+        yield from (how, str(real), str(where.get(real, real)))
         if path != real and any(path.is_relative_to(run) for run in _RUN):
             yield from (how, str(real), str(path))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from swetrials.judging.base import Judge, JudgeContext, JudgeSettings, Submission
+from swetrials.judging.base import Judge, JudgeSettings, Submission
 from swetrials.judging.codex import CodexJudge
 from swetrials.judging.routes import BedrockRoute, EndpointRoute, JudgeRoute, PersonalRoute
 from swetrials.judging.tests import TestsJudge
@@ -25,7 +25,6 @@ __all__ = [
     "CodexJudge",
     "EndpointRoute",
     "Judge",
-    "JudgeContext",
     "JudgeRoute",
     "JudgeSettings",
     "PersonalRoute",

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from swetrials.environments.bubblewrap import Bubblewrap
+from swetrials.environments.work_context import WorkContext
 from swetrials.judging.routes import JudgeRoute
 from swetrials.records.check import Check
 from swetrials.records.dataset import RepositoryAddress, Task
 from swetrials.records.evaluation import RubricEvaluation, TestsEvaluation
 from swetrials.records.outcome import Outcome
-from swetrials.store.redaction import Redactor
-from swetrials.workspace.repositories import Repositories
 
 
 @dataclass(frozen=True)
@@ -34,22 +32,6 @@ class Submission:
     artifacts: Mapping[str, str | None]
     patch: bytes | None
     hidden_files: Mapping[str, Path] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class JudgeContext:
-    """Where judges work: repositories, a folder for checkouts of their own, what to keep out of records.
-
-    ``bwrap`` is the sandbox for commands that run a trial's code, ``None`` where there is none; ``hidden`` and
-    ``readable`` are what it covers and shows again.
-    """
-
-    repositories: Repositories
-    work_root: Path
-    redactor: Redactor
-    bwrap: Bubblewrap | None
-    hidden: tuple[Path, ...] = ()
-    readable: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,18 +76,16 @@ class Judge(Protocol):
     def asks(self, submission: Submission) -> bool:
         """Whether scoring the trial takes what :meth:`prove` proves; without that, the rules alone score it."""
 
-    async def score(
-        self, submission: Submission, context: JudgeContext, log: Path
-    ) -> RubricEvaluation | TestsEvaluation:
+    async def score(self, submission: Submission, place: WorkContext, log: Path) -> RubricEvaluation | TestsEvaluation:
         """Return the judge's word on a trial.
 
         A judge that fails gives an unscored evaluation with the reason, never a score of 0.
 
         Args:
             submission: the trial.
-            context: where to work.
+            place: where to work.
             log: where the judge's own stream is kept, when it has one.
         """
 
-    async def prove(self, context: JudgeContext) -> Check:
+    async def prove(self, place: WorkContext) -> Check:
         """Show, before a long run, that the judge can do its work here; ``skipped`` when it is not installed."""

@@ -25,8 +25,10 @@ from swetrials.agents.events import Tally
 from swetrials.agents.install import Installed, find
 from swetrials.agents.packages import PACKAGES
 from swetrials.agents.session import AgentSession
+from swetrials.environments.base import View
+from swetrials.environments.work_context import WorkContext
 from swetrials.judging.asking import JudgeAnswer, score_by_asking, scored_by_rule, unscored
-from swetrials.judging.base import JudgeContext, JudgeSettings, Submission
+from swetrials.judging.base import JudgeSettings, Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
 from swetrials.judging.grounding import GroundingWitness
 from swetrials.judging.prompt import judging_prompt
@@ -103,12 +105,12 @@ class CodexJudge:
         """Return whether the model is asked: an infrastructure failure and a trial without artifacts need nobody."""
         return scored_by_rule(submission) is None
 
-    async def score(self, submission: Submission, context: JudgeContext, log: Path) -> RubricEvaluation:
+    async def score(self, submission: Submission, place: WorkContext, log: Path) -> RubricEvaluation:
         """Score a trial's artifacts by the rubric. A judge that fails leaves the trial unscored.
 
         Args:
             submission: the trial.
-            context: where to work.
+            place: where to work.
             log: receives the judge's event stream, secrets masked.
         """
         if (settled := scored_by_rule(submission)) is not None:
@@ -117,12 +119,12 @@ class CodexJudge:
         if installed is None:
             return unscored(_NOT_INSTALLED)
         try:
-            async with attempt_space_aside(context.work_root, f"judge-{secrets.token_hex(6)}") as space:
-                return await self._judged(submission, context, space, log, installed)
+            async with attempt_space_aside(place.work_root, f"judge-{secrets.token_hex(6)}") as space:
+                return await self._judged(submission, place, space, log, installed)
         except (CheckoutFailed, LaunchError, SpaceError, OSError) as error:
-            return unscored(context.redactor.text(str(error)))
+            return unscored(place.redactor.text(str(error)))
 
-    async def prove(self, context: JudgeContext) -> Check:
+    async def prove(self, place: WorkContext) -> Check:
         """Prove the judge's route by one real call, and that its commands can run on this machine.
 
         A listing of models proves nothing; only a call shows that credentials, region and model fit together.
@@ -134,31 +136,31 @@ class CodexJudge:
             # Codex would try again until the limit, and then tell of the limit alone.
             closed = f"{self.settings.route.base_url} refuses the connection: nothing listens there"
             return Check(_CHECK, "failed", closed, "start the server, or mend --judge-endpoint")
-        async with attempt_space_aside(context.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
+        async with attempt_space_aside(place.work_root, f"judge-proof-{secrets.token_hex(6)}") as space:
             try:
-                return await self._proved(context, space, installed)
+                return await self._proved(place, space, installed)
             except LaunchError as error:
                 return Check(_CHECK, "failed", str(error), "make setup installs Codex")
 
-    async def _proved(self, context: JudgeContext, space: Space, installed: Installed) -> Check:
+    async def _proved(self, place: WorkContext, space: Space, installed: Installed) -> Check:
         route, limit = self.settings.route, self.settings.timeout_seconds
-        async with _watched(self.settings, space, context.redactor) as (settings, meter):
+        async with _watched(self.settings, space, place.redactor) as (settings, meter):
             codex = _Codex(settings, space, installed.binary)
             if isinstance(route, PersonalRoute) and route.needs_login and await codex.lacks_login():
                 # Codex would try until its limit to be let in without one.
                 return Check(_CHECK, "failed", "your own Codex is not logged in", route.remedy)
-            with StreamLog(space.artifacts / "proof.jsonl", context.redactor) as stream:
+            with StreamLog(space.artifacts / "proof.jsonl", place.redactor) as stream:
                 answer = await codex.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
         if answer.failure:
             told = answer.failure
             if meter is not None and isinstance(route, EndpointRoute):
                 told = told.replace(meter.route.base_url, route.base_url)
-            return Check(_CHECK, "failed", context.redactor.text(told), route.remedy)
+            return Check(_CHECK, "failed", place.redactor.text(told), route.remedy)
         served = meter.block().models_served if meter else ()
         if self.settings.model and (others := another_answered(self.settings.model, served)):
             return Check(_CHECK, "warning", others, "mend --judge-model or --judge-endpoint, unless it is the same")
         if broken := await codex.sandbox_failure():
-            detail = f"its commands cannot run here, so no score will be grounded: {context.redactor.text(broken)}"
+            detail = f"its commands cannot run here, so no score will be grounded: {place.redactor.text(broken)}"
             return Check(_CHECK, "warning", detail, "allow unprivileged user namespaces on this machine")
         model = self.settings.model or ", ".join(served) or "of the configuration"
         return Check(_CHECK, "ok", f"codex {installed.version} via {route.provider}, model {model}, answered")
@@ -167,9 +169,9 @@ class CodexJudge:
         return find(PACKAGES["codex"], self.settings.tools)
 
     async def _judged(
-        self, submission: Submission, context: JudgeContext, space: Space, log: Path, installed: Installed
+        self, submission: Submission, place: WorkContext, space: Space, log: Path, installed: Installed
     ) -> RubricEvaluation:
-        commit = await clean_checkout(context.repositories, submission, space.checkout)
+        commit = await clean_checkout(place.repositories, submission, space.checkout)
         codex = _Codex(self.settings, space, installed.binary)
         block = JudgeBlock(
             name=self.name,
@@ -183,9 +185,9 @@ class CodexJudge:
         )
         schema = space.temporary / "reply-schema.json"
         schema.write_bytes(orjson.dumps(reply_schema(present_units(submission))))
-        with StreamLog(log, context.redactor) as stream:
+        with StreamLog(log, place.redactor) as stream:
             ask = partial(codex.ask, limit_seconds=self.settings.timeout_seconds, schema=schema, stream=stream)
-            return await score_by_asking(submission, block, ask, context.redactor)
+            return await score_by_asking(submission, block, ask, place.redactor)
 
 
 @asynccontextmanager
@@ -223,7 +225,7 @@ class _Codex:
         errors = self._space.temporary / "stderr.txt"
         witness = GroundingWitness(self._space.checkout)
         launch = Launch(self._argv(schema), self._environment, {**self._files, prompt_file: prompt}, prompt_file)
-        session = AgentSession(launch, CodexReader(), self._space)
+        session = AgentSession(launch, CodexReader(), View(self._space, self._space))
         ended = await session.run(ProcessLimits(limit_seconds), stderr=errors, log=stream, hear=witness.add)
         end = session.tally.end
         return JudgeAnswer(
@@ -248,7 +250,9 @@ class _Codex:
     async def _tell(self, *words: str) -> tuple[Ended, bytes]:
         """Run a command of Codex's that asks no model, and return what it printed."""
         launch = Launch((str(self._binary), *words), self._environment, self._files)
-        return await AgentSession(launch, CodexReader(), self._space).run_captured(ProcessLimits(_COMMAND_SECONDS))
+        return await AgentSession(launch, CodexReader(), View(self._space, self._space)).run_captured(
+            ProcessLimits(_COMMAND_SECONDS)
+        )
 
     def _argv(self, schema: Path | None) -> tuple[str, ...]:
         chosen = self._settings

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from swetrials.environments.work_context import WorkContext
 from swetrials.errors import KnownError
-from swetrials.judging import Judge, JudgeContext, Submission
+from swetrials.judging import Judge, Submission
 from swetrials.records.dataset import Task
 from swetrials.records.evaluation import TESTS, Evaluation, RubricEvaluation, TestsEvaluation
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
@@ -128,7 +129,7 @@ def _text(path: Path) -> str | None:
 async def judge_trials(
     folders: Iterable[TrialFolder],
     judges: Sequence[Judge],
-    context: JudgeContext,
+    place: WorkContext,
     datasets: Datasets,
     *,
     overwrite: bool,
@@ -146,7 +147,7 @@ async def judge_trials(
     for folder in folders:
         for judge in judges:
             try:
-                judged = await _judge(folder, judge, context, datasets, overwrite=overwrite, repo=repo)
+                judged = await _judge(folder, judge, place, datasets, overwrite=overwrite, repo=repo)
             except _UNJUDGED as error:
                 judged = Judged(folder, judge.name, _unscored(judge, str(error)), unjudgeable=True)
             words.append(judged)
@@ -172,13 +173,13 @@ def outstanding(
 
 
 async def _judge(
-    folder: TrialFolder, judge: Judge, context: JudgeContext, datasets: Datasets, *, overwrite: bool, repo: str | None
+    folder: TrialFolder, judge: Judge, place: WorkContext, datasets: Datasets, *, overwrite: bool, repo: str | None
 ) -> Judged:
     wanted = _wanted(folder, judge, datasets, overwrite=overwrite, repo=repo)
     if isinstance(wanted, Judged):
         return wanted
     scored_sha256 = judge.scored_sha256(wanted)
-    word = await judge.score(wanted, context, _log(folder, judge))
+    word = await judge.score(wanted, place, _log(folder, judge))
     if word.status == "unscored" and _has_score(folder, judge, scored_sha256):
         reason = f"{word.reason}; its earlier score by the same means stays"
         return Judged(folder, judge.name, word.model_copy(update={"reason": reason}))

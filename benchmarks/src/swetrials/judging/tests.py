@@ -10,20 +10,20 @@ from typing import ClassVar, Literal
 import orjson
 from anyio import to_thread
 
-from swetrials.environments.bubblewrap import NOT_WANTED, Absence, Sandbox, probe
-from swetrials.judging.base import JudgeContext, Submission
+from swetrials.environments.base import View
+from swetrials.environments.work_context import WorkContext
+from swetrials.judging.base import Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
 from swetrials.judging.hidden import PlacementError, contents, place_hidden_files
 from swetrials.records.argv import Argv
 from swetrials.records.check import Check
-from swetrials.records.dataset import Verify
+from swetrials.records.dataset import Verify, repository_name
 from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
 from swetrials.store.clock import utc_now
 from swetrials.store.files import sha256_of
 from swetrials.workspace.patch import PatchError, apply_patch
-from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_captured
+from swetrials.workspace.processes import LaunchError, ProcessLimits, run_captured
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
-from swetrials.workspace.variables import allowed_environment
 
 _TAIL_BYTES = 4096
 _MOST_OF_A_LINE = 300
@@ -59,7 +59,7 @@ class TestsJudge:
         """Return whether the commands are run."""
         return submission.task.verify is not None and submission.outcome.valid
 
-    async def score(self, submission: Submission, context: JudgeContext, log: Path) -> TestsEvaluation:
+    async def score(self, submission: Submission, place: WorkContext, log: Path) -> TestsEvaluation:
         """Apply the patch, add the hidden files, run setup and commands; ``log`` is not used.
 
         A patch that does not apply fails. A checkout or a setup that fails says nothing about the patch and
@@ -71,44 +71,43 @@ class TestsJudge:
         if not submission.outcome.valid:
             return _unscored(f"not run: the trial ended as {submission.outcome.kind}, which says nothing of the model")
         try:
-            async with attempt_space_aside(context.work_root, f"tests-{secrets.token_hex(6)}") as space:
-                return await _tested(submission, verify, space, context)
+            async with attempt_space_aside(place.work_root, f"tests-{secrets.token_hex(6)}") as space:
+                return await _tested(submission, verify, space, place)
         except (CheckoutFailed, SpaceError, OSError) as error:
-            return _unscored(context.redactor.text(str(error)))
+            return _unscored(place.redactor.text(str(error)))
 
-    async def prove(self, context: JudgeContext) -> Check:
-        """Tell whether the commands, which run a trial's code, will be confined."""
-        name = "tests"
-        if context.bwrap is None:
-            found = probe()
-            absent = found if isinstance(found, Absence) else NOT_WANTED
-            return Check(name, "warning", f"commands run without a sandbox: {absent.why}; none was tried")
-        return Check(name, "ok", "commands run in bubblewrap; none was tried, setup included")
+    async def prove(self, place: WorkContext) -> Check:
+        """Tell what the commands, which run a trial's code, will be kept from."""
+        kind = place.environment.kind
+        if place.environment.seals:
+            return Check(self.name, "ok", f"commands run in {kind}, without network; none was tried, setup included")
+        return Check(self.name, "warning", f"commands run on the {kind}, which keeps them from nothing; none was tried")
 
 
-async def _tested(submission: Submission, verify: Verify, space: Space, context: JudgeContext) -> TestsEvaluation:
-    await clean_checkout(context.repositories, submission, space.checkout)
+async def _tested(submission: Submission, verify: Verify, space: Space, place: WorkContext) -> TestsEvaluation:
+    await clean_checkout(place.repositories, submission, space.checkout)
     try:
         if submission.patch:
             await to_thread.run_sync(apply_patch, space.checkout, submission.patch)
     except PatchError as error:
-        return _failed(context.redactor.text(str(error)), patch_applied=False)
+        return _failed(place.redactor.text(str(error)), patch_applied=False)
     try:
         await to_thread.run_sync(place_hidden_files, space.checkout, submission.hidden_files)
     except PlacementError as error:
         return _failed(str(error), patch_applied=True) if submission.patch else _unscored(str(error))
-    evaluation = await _verified(verify, space, context)
+    view = place.environment.view(space, repository_name(submission.repo))
+    evaluation = await _verified(verify, view, place)
     return evaluation.model_copy(update={"patch_applied": True if submission.patch else None})
 
 
-async def _verified(verify: Verify, space: Space, context: JudgeContext) -> TestsEvaluation:
+async def _verified(verify: Verify, view: View, place: WorkContext) -> TestsEvaluation:
     results: list[CommandResult] = []
     for argv in verify.setup:
-        results.append(await _run(argv, "setup", verify.timeout_seconds, space, context))
+        results.append(await _run(argv, "setup", verify.timeout_seconds, view, place))
         if not results[-1].passed:
             return _unscored(f"setup failed: {_described(results[-1])}", results)
     for argv in verify.commands:
-        results.append(await _run(argv, "verify", verify.timeout_seconds, space, context))
+        results.append(await _run(argv, "verify", verify.timeout_seconds, view, place))
     verified = [result for result in results if result.stage == "verify"]
     failed = [result for result in verified if not result.passed]
     return TestsEvaluation(
@@ -122,14 +121,14 @@ async def _verified(verify: Verify, space: Space, context: JudgeContext) -> Test
 
 
 async def _run(
-    argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, space: Space, context: JudgeContext
+    argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, view: View, place: WorkContext
 ) -> CommandResult:
-    sandbox = Sandbox(context.bwrap, context.hidden, context.readable)
-    words = sandbox.around(argv, (space.checkout, space.home, space.temporary))
-    command = Command(words, space.checkout, allowed_environment(space.home, space.temporary))
+    space = view.outside
+    writable = (space.checkout, space.home, space.temporary)
+    command = place.environment.command(argv, view, variables={}, writable=writable, network="open")
     try:
         ended, tail = await run_captured(
-            command, ProcessLimits(wall_seconds=limit_seconds), mark=space.root.name, tail_bytes=_TAIL_BYTES
+            command, ProcessLimits(wall_seconds=limit_seconds), mark=view.outside.root.name, tail_bytes=_TAIL_BYTES
         )
     except LaunchError as error:
         return CommandResult(
@@ -140,7 +139,7 @@ async def _run(
         stage=stage,
         exit_code=ended.exit_code if ended.cause == "exited" else None,
         duration_seconds=round(ended.wall_seconds, 3),
-        output_tail=context.redactor.text(tail.decode(errors="replace")),
+        output_tail=place.redactor.text(tail.decode(errors="replace")),
     )
 
 

@@ -212,6 +212,11 @@ class RunnerConfig(Record):
     )
     judge_timeout_seconds: float = Field(1800, gt=0, description="wall time of one answer of the judge")
 
+    @property
+    def environment(self) -> str:
+        """What commands run in, by the name that environments have."""
+        return "host" if self.sandbox == "none" else self.sandbox
+
     @field_validator("api_key", "judge_api_key")
     @classmethod
     def _fits_a_header(cls, key: SecretStr | None) -> SecretStr | None:

@@ -167,7 +167,7 @@ async def preflight(
         failed |= check.status == "failed"
         viewer.check(check)
 
-    for check in machine_checks(prepared.agent, prepared.project, prepared.sandbox, prepared.work_root):
+    for check in machine_checks(prepared.agent, prepared.project, prepared.place.environment, prepared.place.work_root):
         show(check)
     async for check in plan_checks(prepared):
         show(check)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.agents import AGENTS
-from swetrials.environments.sandboxing import sandbox_for
+from swetrials.environments import environment_for
 from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import ProviderError
 from swetrials.records.check import Check
@@ -28,7 +28,7 @@ async def examine(config: RunnerConfig) -> Sequence[Check]:
     agent, provider, _ = members_of(config)
     check_model_named(config)
     work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
-    checks = list(machine_checks(agent, project, sandbox_for(config.sandbox, project), work_root))
+    checks = list(machine_checks(agent, project, environment_for(config.environment, project), work_root))
     try:
         async with provider.open(config) as hosting:
             checks += [check async for check in route_checks(agent, hosting)]

@@ -4,6 +4,7 @@ import shlex
 
 from swetrials.agents.install import find
 from swetrials.agents.session import AgentSession
+from swetrials.records.dataset import repository_name
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
 from swetrials.trials.plan import Trial, prompt_for
@@ -21,30 +22,32 @@ def describe(prepared: PreparedRun) -> str:
 
 
 def _trial(prepared: PreparedRun, trial: Trial) -> str:
-    space = Space.at(prepared.work_root, f"{trial.label}-1-ID")
-    prompt = prompt_for(trial.task, space.checkout, space.artifacts)
+    environment = prepared.place.environment
+    space = Space.at(prepared.place.work_root, f"{trial.label}-1-ID")
+    view = environment.view(space, repository_name(prepared.plan.dataset.repo_address(trial.task)))
+    prompt = prompt_for(trial.task, view.inside.checkout, view.inside.artifacts)
     session = AgentSession.of(
         prepared.agent,
         find(prepared.agent.package, prepared.project.tools),
-        space,
+        view,
         prompt=prompt,
         skill=prepared.plan.skill,
         route=prepared.provider.preview(prepared.config),
         config=prepared.config,
-        sandbox=prepared.sandbox,
-        writable=[space.root],
+        environment=environment,
+        writable=space.folders,
     )
     launch, command = session.launch, session.command
     lines = [
         f"== {trial.label}: {trial.folder.path}",
-        f"cwd: {command.cwd}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
-        f"sandbox: {prepared.sandbox.name}",
+        f"cwd: {view.inside.checkout}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
+        f"environment: {environment.kind}",
         "argv:",
         *(f"  {shlex.quote(word)}" for word in command.argv),
         f"standard input: {launch.stdin or 'empty'}",
         "environment:",
         *(
-            f"  {name}={MASK if prepared.redactor.hides(name, value) else value}"
+            f"  {name}={MASK if prepared.place.redactor.hides(name, value) else value}"
             for name, value in sorted(command.environment.items())
         ),
         "files:",
@@ -52,4 +55,4 @@ def _trial(prepared: PreparedRun, trial: Trial) -> str:
         "prompt:",
         *(f"  {line}" for line in prompt.splitlines()),
     ]
-    return prepared.redactor.text("\n".join(lines))
+    return prepared.place.redactor.text("\n".join(lines))

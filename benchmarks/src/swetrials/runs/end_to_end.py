@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.environments.sandboxing import sandbox_for
+from swetrials.environments import environment_for
+from swetrials.environments.work_context import WorkContext
 from swetrials.errors import UsageError
-from swetrials.judging import JUDGES, Judge, JudgeContext
+from swetrials.judging import JUDGES, Judge
 from swetrials.judging.late import Datasets, Judged, JudgingError, judge_trials, outstanding
 from swetrials.records.check import Check
 from swetrials.records.metrics import Metrics
@@ -53,7 +54,7 @@ async def run_and_judge(
             for judge in opened:
                 if not to_run and not outstanding(folders, judge, datasets, overwrite=False, repo=None):
                     continue
-                check = await judge.prove(prepared.judging)
+                check = await judge.prove(prepared.place)
                 if check.status == "skipped":
                     absent.add(judge.name)
                 found.append(check)
@@ -65,7 +66,7 @@ async def run_and_judge(
         words = await judge_trials(
             result.folders,
             [judge for judge in opened if judge.name not in absent],
-            prepared.judging,
+            prepared.place,
             datasets,
             overwrite=False,
             repo=None,
@@ -133,7 +134,7 @@ async def judge_folders(
     return words
 
 
-async def _able(judge: Judge, context: JudgeContext, show: Callable[[Check], None]) -> bool:
+async def _able(judge: Judge, context: WorkContext, show: Callable[[Check], None]) -> bool:
     check = await judge.prove(context)
     show(check)
     if check.status == "failed":
@@ -141,11 +142,10 @@ async def _able(judge: Judge, context: JudgeContext, show: Callable[[Check], Non
     return check.status != "skipped"
 
 
-def _judge_context(request: JudgingRequest, project: Project) -> JudgeContext:
+def _judge_context(request: JudgingRequest, project: Project) -> WorkContext:
     root = private_root(request.clone_root)
-    box = sandbox_for("auto", project, project.dataset, request.folder, root)
-    redactor = Redactor.from_environment(os.environ)
-    return JudgeContext(Repositories.below(root), root, redactor, box.bwrap, box.hidden, box.readable)
+    environment = environment_for("auto", project, project.dataset, request.folder, root)
+    return WorkContext(Repositories.below(root), root, environment, Redactor.from_environment(os.environ))
 
 
 def _by_kind(folders: Sequence[TrialFolder]) -> list[tuple[bool, list[TrialFolder]]]:

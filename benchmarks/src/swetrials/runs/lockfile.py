@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from swetrials import __version__
+from swetrials.environments.base import sandbox_name
 from swetrials.records.lock import JudgePin, PricePin, RunLock, RunSession, TaskPin
 from swetrials.records.metrics import Metrics
 from swetrials.runs.prepared_run import PreparedRun
@@ -46,7 +47,7 @@ def _sessions(path: Path) -> tuple[RunSession, ...]:
 
 def _write(prepared: PreparedRun, scope: Path, sessions: tuple[RunSession, ...]) -> None:
     lock = RunLock(scope=scope.name, sessions=sessions)
-    write_atomically(scope / LOCK, prepared.redactor.bytes(to_json(lock)))
+    write_atomically(scope / LOCK, prepared.place.redactor.bytes(to_json(lock)))
 
 
 def _session(prepared: PreparedRun, scope: Path, judge: JudgePin | None, started_at: str) -> RunSession:
@@ -66,7 +67,7 @@ def _session(prepared: PreparedRun, scope: Path, judge: JudgePin | None, started
         config=config.model_dump(mode="json", exclude={"api_key", "judge_api_key"}),
         prices=_prices(prepared),
         judge=judge,
-        sandbox=prepared.sandbox.name,
+        sandbox=sandbox_name(prepared.place.environment),
         python_version=platform.python_version(),
         platform=platform.platform(),
     )

@@ -12,7 +12,7 @@ from swetrials.agents.base import Agent
 from swetrials.agents.events import Tally
 from swetrials.agents.install import find
 from swetrials.agents.session import AgentSession
-from swetrials.environments.bubblewrap import Sandbox
+from swetrials.environments.base import Environment, View
 from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.dataset import Task
@@ -30,14 +30,15 @@ from swetrials.trials.run_context import RunContext
 from swetrials.wire.route import Dialect, Route
 from swetrials.workspace.git import GitError, git_version
 from swetrials.workspace.processes import LaunchError, ProcessLimits
-from swetrials.workspace.space import BYTES_NEEDED, Space, attempt_space_aside, free_bytes
+from swetrials.workspace.space import BYTES_NEEDED, attempt_space_aside, free_bytes
 
+_PROBE = "probe"
 _PROBE_SECONDS = 90.0
 _ANSWERED = frozenset({OutcomeKind.TURN_LIMIT, OutcomeKind.OUTPUT_LIMIT, OutcomeKind.REFUSED})
 _PROBE_PROMPT = "Answer with the single word: ready"
 
 
-def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: Path) -> Iterator[Check]:
+def machine_checks(agent: Agent, project: Project, environment: Environment, work_root: Path) -> Iterator[Check]:
     """Look at the programs and the disk that any run of an agent needs."""
     installed = find(agent.package, project.tools)
     if installed is None:
@@ -46,7 +47,7 @@ def machine_checks(agent: Agent, project: Project, sandbox: Sandbox, work_root: 
     else:
         yield Check("agent", "ok", f"{agent.name} {installed.version}")
     yield Check("git", "ok", git_version()) if shutil.which("git") else _no_git()
-    yield _sandbox(sandbox)
+    yield from environment.checks()
     yield _space(work_root)
 
 
@@ -57,22 +58,6 @@ async def plan_checks(prepared: PreparedRun) -> AsyncIterator[Check]:
     tasks = {trial.task.id: trial.task for trial in prepared.plan.trials}.values()
     for repo, group in _by_repository(prepared, list(tasks)).items():
         yield await run_sync(_repository, prepared, repo, group)
-
-
-def _sandbox(sandbox: Sandbox) -> Check:
-    hides = "the harness, the dataset and your home are hidden from the agent"
-    if sandbox.bwrap is None:
-        whom = (
-            "running as root, the agent can read and change the whole machine"
-            if sandbox.as_root
-            else ("the agent can read whatever you can")
-        )
-        detail = f"none, {sandbox.missing.why}: {whom}; run only repositories and models that you trust"
-        return Check("sandbox", "warning", detail, sandbox.missing.fix)
-    if sandbox.as_root:
-        detail = f"bubblewrap, running as root, {sandbox.as_root}: {hides}, but it can read all other files of root"
-        return Check("sandbox", "warning", detail, "run the harness as an ordinary user")
-    return Check("sandbox", "ok", f"bubblewrap: {hides}")
 
 
 def _no_git() -> Check:
@@ -108,11 +93,11 @@ def _by_repository(prepared: PreparedRun, tasks: Sequence[Task]) -> dict[str, li
 
 def _repository(prepared: PreparedRun, repo: str, tasks: Sequence[Task]) -> Check:
     try:
-        commits = {prepared.repositories.resolve(repo, task.ref)[:12] for task in tasks}
+        commits = {prepared.place.repositories.resolve(repo, task.ref)[:12] for task in tasks}
     except GitError as error:
         return Check("repository", "failed", str(error), f"mend repo or ref of {tasks[0].id}")
     found = f"{tasks[0].repo} at {', '.join(sorted(commits))}"
-    if reason := prepared.repositories.out_of_reach(repo):
+    if reason := prepared.place.repositories.out_of_reach(repo):
         detail = f"{found}, as its tags were when it was last reached: {reason}"
         return Check("repository", "warning", detail, "reach it, or give full commit ids as refs")
     return Check("repository", "ok", found)
@@ -173,18 +158,18 @@ def no_common_dialect(agent: Agent, offered: frozenset[Dialect]) -> str:
 async def probe(prepared: PreparedRun, context: RunContext) -> Check:
     """Make one tiny call through the very agent and route, in an empty folder."""
     # Two runs that begin in one second must not share a mark: the one that ends first would kill the other's agent.
-    attempt_id = f"probe-{secrets.token_hex(6)}"
+    attempt_id = f"{_PROBE}-{secrets.token_hex(6)}"
     own_route = context.hosting.route(attempt_id)
     context = context.hiding(own_route.secrets)
-    async with attempt_space_aside(context.work_root, attempt_id) as space:
+    async with attempt_space_aside(context.place.work_root, attempt_id) as space:
         stderr = space.root / "stderr.log"
         try:
             async with open_way(context, own_route, space.root / "requests.jsonl") as way:
-                session = _asking_once(context, space, way.route)
+                session = _asking_once(context, context.place.environment.view(space, _PROBE), way.route)
                 ended = await session.run(ProcessLimits(_PROBE_SECONDS, grace_seconds=2), stderr=stderr)
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {prepared.agent.name}")
-        said = context.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
+        said = context.place.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
     tally, seen = session.tally, way.meter.block() if way.meter is not None else None
     if _answered(tally, seen):
         if seen is not None and (others := another_answered(prepared.config.model, seen.models_served)):
@@ -196,7 +181,7 @@ async def probe(prepared: PreparedRun, context: RunContext) -> Check:
         if way.unmetered:
             return Check("probe", "warning", f"{answered}, past the meter: {way.unmetered}", "mend it, or --no-meter")
         return Check("probe", "ok", answered)
-    detail = context.redactor.text(f"{tally.outcome.kind}: {tally.outcome.detail}")
+    detail = context.place.redactor.text(f"{tally.outcome.kind}: {tally.outcome.detail}")
     if tally.end is None:
         detail = f"exit code {ended.exit_code} without an answer{': ' if said else ''}{said}"
     if tally.end is None and (retry := tally.pending_retry):
@@ -228,6 +213,6 @@ def _answered(tally: Tally, seen: RequestsBlock | None) -> bool:
     return kind is OutcomeKind.COMPLETED or bool(tally.usage.usage.output)
 
 
-def _asking_once(context: RunContext, space: Space, route: Route) -> AgentSession:
+def _asking_once(context: RunContext, view: View, route: Route) -> AgentSession:
     config = context.config.model_copy(update={"request_retries": 1, "max_turns": 1})
-    return replace(context, config=config).agent_session(space, _PROBE_PROMPT, route, [space.root], skill=None)
+    return replace(context, config=config).agent_session(view, _PROBE_PROMPT, route, view.outside.folders, skill=None)

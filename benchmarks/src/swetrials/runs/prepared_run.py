@@ -9,12 +9,11 @@ from pathlib import Path
 from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent
 from swetrials.agents.install import find
-from swetrials.environments.bubblewrap import Sandbox
-from swetrials.environments.sandboxing import sandbox_for
+from swetrials.environments import environment_for
+from swetrials.environments.work_context import WorkContext
 from swetrials.errors import UsageError
 from swetrials.hosting import PROVIDERS
 from swetrials.hosting.base import Hosting, Provider
-from swetrials.judging.base import JudgeContext
 from swetrials.pricing.book import PriceBook
 from swetrials.pricing.repricing import default_book
 from swetrials.records.config import RunnerConfig
@@ -41,11 +40,8 @@ class PreparedRun:
     plan: Plan
     provider: Provider
     executor: Executor
-    repositories: Repositories
-    work_root: Path
-    sandbox: Sandbox
-    redactor: Redactor
     prices: PriceBook
+    place: WorkContext
 
     @property
     def config(self) -> RunnerConfig:
@@ -70,18 +66,12 @@ class PreparedRun:
             asked = self.plan.dataset.repo_address(trial.task), trial.task.ref
             if asked not in found:
                 with suppress(GitError):
-                    found[asked] = self.repositories.resolve(*asked)
+                    found[asked] = self.place.repositories.resolve(*asked)
         return found
 
     def standings(self) -> list[Standing]:
         """Return what is on disk of each planned trial, held against what would be given now."""
         return standings(self.plan, self.agent_version, self.commits())
-
-    @property
-    def judging(self) -> JudgeContext:
-        """Where the run's judges work: in the same folder, behind the same sandbox."""
-        box = self.sandbox
-        return JudgeContext(self.repositories, self.work_root, self.redactor, box.bwrap, box.hidden, box.readable)
 
     def context(self, hosting: Hosting, *, keep_checkouts: bool = False, budget: Budget | None = None) -> RunContext:
         """Return what the run's attempts share.
@@ -108,10 +98,7 @@ class PreparedRun:
             provider=self.provider,
             hosting=hosting,
             prices=self.prices,
-            repositories=self.repositories,
-            work_root=self.work_root,
-            sandbox=self.sandbox,
-            redactor=self.redactor,
+            place=self.place,
             keep_checkouts=keep_checkouts,
             budget=budget or Budget(),
         )
@@ -122,7 +109,8 @@ def lay_out(config: RunnerConfig) -> PreparedRun:
 
     Raises:
         UsageError: agent or provider are not to be had.
-        SandboxError: the sandbox is not to be had.
+        AbsentError: the environment that is asked for is not to be had.
+        UncoveredError: something private cannot be hidden.
         DocumentError: the dataset has faults.
         PlanError: a task or the skill is unknown.
         UnnamedError: model or dataset have no default for this provider, and are not named.
@@ -140,11 +128,13 @@ def lay_out(config: RunnerConfig) -> PreparedRun:
         plan=plan,
         provider=provider,
         executor=executor,
-        repositories=Repositories.below(work_root),
-        work_root=work_root,
-        sandbox=sandbox_for(config.sandbox, project, plan.dataset.folder, plan.output, work_root),
-        redactor=Redactor.from_environment(os.environ, keys),
         prices=default_book(project.config),
+        place=WorkContext(
+            repositories=Repositories.below(work_root),
+            work_root=work_root,
+            environment=environment_for(config.environment, project, plan.dataset.folder, plan.output, work_root),
+            redactor=Redactor.from_environment(os.environ, keys),
+        ),
     )
 
 

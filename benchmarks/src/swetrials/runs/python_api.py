@@ -39,7 +39,7 @@ def run(
         KnownError: nothing was run; the message says what is wrong and what mends it.
     """
     prepared = lay_out(load_config(Path(config_file) if config_file else None, os.environ, keys))
-    clear_up(prepared.work_root, lambda line: None)
+    clear_up(prepared.place.work_root, lambda line: None)
     failed: list[Check] = []
 
     async def go() -> RunResult:

@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 
 from swetrials import __version__
 from swetrials.agents.events import Tally
+from swetrials.environments.base import sandbox_name
 from swetrials.errors import UsageError
 from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
@@ -86,7 +87,7 @@ async def judge_inputs(
         RecordError: there is a file, and it is not a record of this kind.
         UsageError: it holds judgments of something else, or somebody is writing to it.
     """
-    with _only_writer(prepared.work_root, path):
+    with _only_writer(prepared.place.work_root, path):
         judging = _Judging(prepared, path)
         if not judging.missing:
             return judging.finish()
@@ -144,7 +145,7 @@ class _Judging:
             skill_sha256=sha256_of(prepared.plan.skill.text),
             allowed_tools=config.allowed_tools,
             permission_mode=config.permission_mode,
-            sandbox=prepared.sandbox.name,
+            sandbox=sandbox_name(prepared.place.environment),
             harness_version=__version__,
             repeats=config.repeats,
             started_at=utc_now(),

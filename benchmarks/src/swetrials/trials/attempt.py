@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import anyio
 from anyio.to_thread import run_sync
 
+from swetrials.records.dataset import repository_name
 from swetrials.records.metrics import PATCH, AttemptRecord
 from swetrials.store.files import write_atomically, write_record_once
 from swetrials.trials.attempt_session import AttemptSession, Watch, drive
@@ -55,20 +56,21 @@ async def run_attempt(
     route = context.hosting.route(attempt_id)
     # Without the meter the agent holds the real key, which may be in no variable of ours: a profile's, for one.
     context = context.hiding(route.secrets)
-    require_room(context.work_root, order.trial.folder.path)
-    async with attempt_space_aside(context.work_root, attempt_id, keep=context.keep_checkouts) as space:
+    require_room(context.place.work_root, order.trial.folder.path)
+    async with attempt_space_aside(context.place.work_root, attempt_id, keep=context.keep_checkouts) as space:
         aside = await run_sync(_furnish, context, order, space)
-        prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)
+        view = context.place.environment.view(space, repository_name(order.repo))
+        prompt = prompt_for(order.trial.task, view.inside.checkout, view.inside.artifacts, order.only)
         session = AttemptSession(
             context=context,
             trial=order.trial,
             folder=order.folder,
-            space=space,
+            view=view,
             id=attempt_id,
             route=route,
             prompt=prompt,
             aside=aside,
-            writable=[space.root],
+            writable=space.folders,
         )
         try:
             ended = await drive(session, watch)
@@ -80,7 +82,7 @@ async def run_attempt(
 
 def _furnish(context: RunContext, order: Order, space: Space) -> tuple[SetAside, ...]:
     """Make the attempt's checkout, and return what of it the agent is not to see."""
-    context.repositories.check_out(order.repo, order.commit, space.checkout)
+    context.place.repositories.check_out(order.repo, order.commit, space.checkout)
     for name, data in order.earlier.items():
         if name == PATCH:
             apply_patch(space.checkout, data)

@@ -9,6 +9,7 @@ import anyio
 
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.trajectory import TrajectoryRecorder
+from swetrials.environments.base import View
 from swetrials.hosting.base import Telemetry
 from swetrials.records.requests import RequestRecord
 from swetrials.store.stream_log import StreamLog
@@ -22,7 +23,6 @@ from swetrials.trials.usage_reconciliation import usage_block
 from swetrials.wire.route import Route
 from swetrials.workspace.instructions import SetAside
 from swetrials.workspace.processes import Cause, Ended, ProcessLimits
-from swetrials.workspace.space import Space
 
 _GRACE_SECONDS = 5.0
 
@@ -38,18 +38,18 @@ class AttemptSession:
         context: what it shares with others.
         trial: for whom it works.
         folder: where its stream and its requests are logged.
-        space: its own folders, with the checkout made.
+        view: its own folders, with the checkout made.
         id: its mark, and the name of its route.
         route: its real way to the model.
         prompt: what it is asked.
         aside: what of the checkout it is not to see.
-        writable: what of its space a sandbox lets it change.
+        writable: those of its folders that it may change.
     """
 
     context: RunContext
     trial: Trial
     folder: Path
-    space: Space
+    view: View
     id: str
     route: Route
     prompt: str
@@ -63,7 +63,7 @@ class AttemptSession:
     cost_usd: float | None = None
 
     def __post_init__(self) -> None:
-        self.recorder = TrajectoryRecorder(self.prompt, self.context.redactor)
+        self.recorder = TrajectoryRecorder(self.prompt, self.context.place.redactor)
 
     def hear(self, events: Sequence[Event]) -> None:
         """Keep what the agent has said and done, and tell who listens."""
@@ -82,7 +82,7 @@ class AttemptSession:
         requests = way.meter.block(ended.wall_seconds if stopped else None) if way.meter else None
         return AttemptOutput(
             id=self.id,
-            space=self.space,
+            view=self.view,
             tally=self.tally,
             recorder=self.recorder,
             aside=self.aside,
@@ -121,7 +121,7 @@ async def _drive(session: AttemptSession, watch: Watch) -> Ended:
         open_way(context, session.route, session.folder / "requests.jsonl", on_request) as session.way,
     ):
         agent = context.agent_session(
-            session.space, session.prompt, session.way.route, session.writable, skill=context.skill
+            session.view, session.prompt, session.way.route, session.writable, skill=context.skill
         )
         session.tally = agent.tally
         limits = ProcessLimits(
@@ -132,8 +132,8 @@ async def _drive(session: AttemptSession, watch: Watch) -> Ended:
             session.hear(events)
             watch(agent.tally, session.cost_usd)
 
-        with StreamLog(session.folder / STREAM, context.redactor) as log:
-            return await agent.run(limits, stderr=session.space.root / STDERR, log=log, hear=hear)
+        with StreamLog(session.folder / STREAM, context.place.redactor) as log:
+            return await agent.run(limits, stderr=session.view.outside.root / STDERR, log=log, hear=hear)
 
 
 def _cost_so_far(session: AttemptSession) -> float | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from swetrials.agents.events import Tally
 from swetrials.agents.trajectory import TrajectoryRecorder
+from swetrials.environments.base import View
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, AttemptRecord, Finding, TimeSplit
 from swetrials.records.requests import RequestsBlock
@@ -43,7 +44,7 @@ class AttemptOutput:
     """An attempt that is over, before its folders are removed."""
 
     id: str
-    space: Space
+    view: View
     tally: Tally
     recorder: TrajectoryRecorder
     aside: tuple[SetAside, ...]
@@ -103,10 +104,10 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
     """Return an attempt's record, and its artifacts with secrets masked."""
     findings: list[Finding] = []
     tally, ended, end = output.tally, output.ended, output.tally.end
-    stderr_tail = keep_stderr(context, output.space, order.folder)
-    artifacts = _artifacts(context, output.space, findings)
+    stderr_tail = keep_stderr(context, output.view.outside, order.folder)
+    artifacts = _artifacts(context, output.view.outside, findings)
     if patch := _patch(context, order, output, findings):
-        artifacts[PATCH] = context.redactor.bytes(patch)
+        artifacts[PATCH] = context.place.redactor.bytes(patch)
     outcome = decide(tally, ended, artifacts, output.seen, stderr_tail, context.config.idle_timeout_seconds)
     usage = output.usage
     cost = cost_of(context, output, usage)
@@ -118,14 +119,14 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
     findings += usage_doubts(usage.reported, usage.metered, output.turns)
     findings += unconfirmed(usage)
     findings += stream_doubts(tally, output.metered, output.turns)
-    findings += doubtful_doings(context, order, output.space, trajectory)
+    findings += doubtful_doings(context, order, output.view, trajectory)
     record = AttemptRecord(
         id=output.id,
         number=order.number,
         reason=order.reason,
         started_at=ended.started_at.isoformat(),
         ended_at=ended.ended_at.isoformat(),
-        outcome=outcome.model_copy(update={"detail": context.redactor.text(outcome.detail)}),
+        outcome=outcome.model_copy(update={"detail": context.place.redactor.text(outcome.detail)}),
         artifacts_produced=tuple(name for name in EXPECTED_ARTIFACTS if name in artifacts),
         usage=usage,
         subagent_usage=tally.subagent_usage,
@@ -162,15 +163,15 @@ def cost_of(context: RunContext, output: AttemptOutput, usage: UsageBlock) -> Co
 
 
 def _patch(context: RunContext, order: Order, output: AttemptOutput, findings: list[Finding]) -> bytes:
-    checkout = output.space.checkout
+    checkout = output.view.outside.checkout
     if output.aside:
         message = f"out of the agent's sight: {', '.join(str(file.path) for file in output.aside)}"
         findings.append(Finding(code="instructions_neutralised", severity="info", message=message))
     try:
         put_back(checkout, output.aside)
-        return make_patch(context.repositories, order.repo, order.commit, checkout)
+        return make_patch(context.place.repositories, order.repo, order.commit, checkout)
     except (GitError, OSError) as error:
-        findings.append(Finding(code="patch_failed", severity="error", message=context.redactor.text(str(error))))
+        findings.append(Finding(code="patch_failed", severity="error", message=context.place.redactor.text(str(error))))
         return b""
 
 
@@ -180,7 +181,7 @@ def keep_stderr(context: RunContext, space: Space, folder: Path) -> str:
     if (file := open_left(space.root, STDERR)) is not None:
         with file:
             file.seek(-min(_LARGEST_STDERR_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
-            said = context.redactor.bytes(file.read())
+            said = context.place.redactor.bytes(file.read())
     with suppress(OSError):  # on a full disk the attempt's record is what has to survive
         write_atomically(folder / STDERR, said)
     return said[-_STDERR_TAIL_BYTES:].decode(errors="replace").strip()
@@ -198,7 +199,7 @@ def _artifacts(context: RunContext, space: Space, findings: list[Finding]) -> di
             message = f"{name} is cut at {_LARGEST_ARTIFACT_BYTES} bytes"
             findings.append(Finding(code="artifact_cut", severity="warning", message=message))
         if data.strip():
-            artifacts[name] = context.redactor.bytes(data)
+            artifacts[name] = context.place.redactor.bytes(data)
     return artifacts
 
 

@@ -41,7 +41,9 @@ async def open_way(
         way = Way(route)
         if context.config.meter:
             try:
-                passing = metered(route, log, context.redactor, keep_bodies=context.config.keep_bodies, observe=observe)
+                passing = metered(
+                    route, log, context.place.redactor, keep_bodies=context.config.keep_bodies, observe=observe
+                )
                 meter = await stack.enter_async_context(passing)
                 way = Way(meter.route, meter)
             except CannotSign as reason:

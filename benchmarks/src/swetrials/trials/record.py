@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from swetrials import __version__
+from swetrials.environments.base import sandbox_name
 from swetrials.hosting.base import hosting_record
 from swetrials.records.cost import Cost
 from swetrials.records.known import known_sum
@@ -184,8 +185,8 @@ def _provenance(ledger: TrialLedger) -> Provenance:
         skill_sha256=sha256_of(context.skill.text),
         prompt_sha256=prompt_sha256(ledger.trial.task),
         commit=ledger.commit,
-        sandbox=context.sandbox.name,
-        runs_as_root=bool(context.sandbox.as_root),
+        sandbox=sandbox_name(context.place.environment),
+        runs_as_root=bool(context.place.environment.as_root),
         permission_mode=context.config.permission_mode,
         limits=context.limits,
         python_version=platform.python_version(),

@@ -9,18 +9,16 @@ from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event
 from swetrials.agents.install import Installed
 from swetrials.agents.session import AgentSession
-from swetrials.environments.bubblewrap import Sandbox
+from swetrials.environments.base import View
+from swetrials.environments.work_context import WorkContext
 from swetrials.hosting.base import Hosting, Provider
 from swetrials.pricing.book import PriceBook
 from swetrials.records.config import RunnerConfig
 from swetrials.records.limits import Limits
-from swetrials.store.redaction import Redactor
 from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
 from swetrials.trials.plan import Trial
 from swetrials.wire.route import Route
-from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.space import Space
 
 Listener = Callable[[Trial, Sequence[Event]], None]
 """Called with what the agent of a trial has just said and done; secrets are not masked in it."""
@@ -42,10 +40,7 @@ class RunContext:
     provider: Provider
     hosting: Hosting
     prices: PriceBook
-    repositories: Repositories
-    work_root: Path
-    sandbox: Sandbox
-    redactor: Redactor
+    place: WorkContext
     keep_checkouts: bool = False
     backoff: Backoff = field(default_factory=Backoff)
     budget: Budget = field(default_factory=Budget)
@@ -53,29 +48,29 @@ class RunContext:
 
     def hiding(self, secrets: Iterable[str]) -> Self:
         """Return a context that masks further secrets in whatever is written."""
-        return replace(self, redactor=self.redactor.and_also(secrets))
+        return replace(self, place=self.place.hiding(secrets))
 
     def agent_session(
-        self, space: Space, prompt: str, route: Route, writable: Sequence[Path], *, skill: Skill | None
+        self, view: View, prompt: str, route: Route, writable: Sequence[Path], *, skill: Skill | None
     ) -> AgentSession:
         """Return the agent, ready to be run on a prompt.
 
         Args:
-            space: its folders.
+            view: its folders.
             prompt: what it is asked.
             route: its way to the model.
-            writable: what of its space a sandbox lets it change.
+            writable: those of its folders that it may change.
             skill: what it follows.
         """
         return AgentSession.of(
             self.agent,
             self.installed,
-            space,
+            view,
             prompt=prompt,
             skill=skill,
             route=route,
             config=self.config,
-            sandbox=self.sandbox,
+            environment=self.place.environment,
             writable=writable,
         )
 

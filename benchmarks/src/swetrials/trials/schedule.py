@@ -100,7 +100,7 @@ async def in_turn(context: RunContext, items: Iterable[T], work: Callable[[T], A
 
 def _place_at_provider(context: RunContext) -> AbstractAsyncContextManager[None]:
     limit = context.config.provider_concurrency
-    return one_of(context.work_root / "places" / context.config.provider, limit) if limit else nullcontext()
+    return one_of(context.place.work_root / "places" / context.config.provider, limit) if limit else nullcontext()
 
 
 def _set_aside(standing: Standing, unbegun: Metrics, results: Path) -> Path | None:

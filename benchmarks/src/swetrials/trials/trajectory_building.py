@@ -8,6 +8,7 @@ from pathlib import Path
 from swetrials.agents.events import Tally
 from swetrials.agents.integrity import Bounds, scan
 from swetrials.agents.trajectory import TrajectoryRecorder
+from swetrials.environments.base import View
 from swetrials.records.cost import Cost
 from swetrials.records.metrics import Finding
 from swetrials.records.outcome import Outcome
@@ -15,7 +16,6 @@ from swetrials.records.trajectory import Trajectory, TrajectoryAgent
 from swetrials.records.usage import UsageBlock
 from swetrials.store.files import write_record
 from swetrials.trials.run_context import Order, RunContext
-from swetrials.workspace.space import Space
 from swetrials.workspace.variables import search_path, toolchain_roots
 
 TRAJECTORY = "trajectory.json"
@@ -65,15 +65,15 @@ def keep(order: Order, trajectory: Trajectory) -> None:
         write_record(order.folder / TRAJECTORY, trajectory)
 
 
-def doubtful_doings(context: RunContext, order: Order, space: Space, trajectory: Trajectory) -> tuple[Finding, ...]:
+def doubtful_doings(context: RunContext, order: Order, view: View, trajectory: Trajectory) -> tuple[Finding, ...]:
     """Return what the agent did that an honest attempt has no need of."""
     task, config = order.trial.task, context.config
-    private = (context.work_root, Path(config.output_dir), Path(config.dataset).parent)
+    private = (context.place.work_root, Path(config.output_dir), Path(config.dataset).parent)
     return scan(
         trajectory,
         Bounds(
-            checkout=space.checkout,
-            allowed=(space.root, context.installed.folder, *context.sandbox.readable, *_tools()),
+            checkout=view.inside.checkout,
+            allowed=(*view.inside.folders, context.installed.folder, *context.place.environment.readable, *_tools()),
             forbidden=tuple(folder.absolute() for folder in private),
             commit=order.commit,
             upstream=tuple(filter(None, (order.repo, task.ground_truth.reference_url))),

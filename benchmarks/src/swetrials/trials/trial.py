@@ -65,8 +65,8 @@ async def run_trial(
     repo = dataset.repo_address(trial.task)
     try:
         observe(_progress(ledger, "checkout"))
-        require_room(context.work_root, trial.folder.path)
-        ledger.commit = await run_sync(context.repositories.resolve, repo, trial.task.ref)
+        require_room(context.place.work_root, trial.folder.path)
+        ledger.commit = await run_sync(context.place.repositories.resolve, repo, trial.task.ref)
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
         order = Order(trial, repo, ledger.commit, number=ledger.earlier.next_number, reason="first")
         await _attempts(ledger, order, observe, machines)

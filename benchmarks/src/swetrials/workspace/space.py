@@ -57,6 +57,11 @@ class Space:
     artifacts: Path
     temporary: Path
 
+    @property
+    def folders(self) -> tuple[Path, Path, Path, Path]:
+        """All but the root."""
+        return self.checkout, self.home, self.artifacts, self.temporary
+
     @classmethod
     def at(cls, root: Path, attempt_id: str) -> Self:
         """Return where an attempt's folders are below :func:`private_root`; makes nothing.

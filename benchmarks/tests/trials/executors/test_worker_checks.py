@@ -20,14 +20,14 @@ from swetrials.workspace.space import private_root
 
 CLAUDE = PACKAGES["claude"]
 ELSEWHERE = "http://10.0.0.7:8000"
-QUESTION = Question(CLAUDE, "none", None, None, ELSEWHERE)
-HERE = Facts(CLAUDE.version, "none", 50 * 10**9, "boot-1/net-1", "", True)
+QUESTION = Question(CLAUDE, "host", None, None, ELSEWHERE)
+HERE = Facts(CLAUDE.version, "host", 50 * 10**9, "boot-1/net-1", "", True)
 SHARED = Path("/shared/.file")
 
 DIFFERENCES = [
     ({"agent_version": "0.1"}, {}, "claude-code 0.1 there, ", "make setup"),
     ({"agent_version": None}, {}, "no claude-code there, ", "make setup"),
-    ({"sandbox": "bubblewrap"}, {}, "sandbox bubblewrap there, none here", "--sandbox none"),
+    ({"environment": "bubblewrap"}, {}, "environment bubblewrap there, host here", "--environment host"),
     ({"free_bytes": 10**9}, {}, "1.0 GB free, 2 GB needed", "free space on b"),
     ({"unreached": "No route to host"}, {}, f"{ELSEWHERE} cannot be reached from there: No route", "mend --endpoint"),
     ({"place": "boot-2/net-1"}, {"base_url": "http://127.0.0.1:8000"}, "means another machine there", "--endpoint"),
@@ -47,7 +47,7 @@ def test_what_differs_is_named_with_the_machine_and_what_mends_it(
 
 def test_a_machine_that_is_like_this_one_is_good() -> None:
     [check] = facts_checks("b", replace(HERE, place="boot-2/net-1"), HERE, QUESTION)
-    assert (check.status, check.detail) == ("ok", f"b: claude-code {CLAUDE.version}, sandbox none, 50.0 GB free")
+    assert (check.status, check.detail) == ("ok", f"b: claude-code {CLAUDE.version}, environment host, 50.0 GB free")
 
 
 def test_loopback_on_one_machine_is_one_place() -> None:
@@ -68,12 +68,12 @@ def test_this_machines_facts(tmp_path: Path) -> None:
     old.mkdir(parents=True)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        question = Question(CLAUDE, "none", str(tmp_path), tmp_path / "none", f"http://127.0.0.1:{port}")
+        question = Question(CLAUDE, "host", str(tmp_path), tmp_path / "none", f"http://127.0.0.1:{port}")
         facts = facts_here(question)
     assert isinstance(facts, Facts)
-    assert (facts.sandbox, facts.unreached, facts.shares) == ("none", "", False)
+    assert (facts.environment, facts.unreached, facts.shares) == ("host", "", False)
     assert old.exists(), "an outbox that has just been made is somebody's"
-    assert facts.place and facts.place == replace(facts, sandbox="").place
+    assert facts.place and facts.place == replace(facts, environment="").place
     refused = facts_here(question)
     assert isinstance(refused, Facts) and "refused" in refused.unreached
 

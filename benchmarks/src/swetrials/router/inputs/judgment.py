@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
-from swetrials.environments.bubblewrap import hand_over
 from swetrials.hosting.base import ProviderError
 from swetrials.judging.reply import ReplyError
+from swetrials.records.dataset import repository_name
 from swetrials.records.judged_inputs import InputJudgment, RouterInputs
 from swetrials.records.metrics import EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Outcome, OutcomeKind
@@ -44,7 +44,7 @@ async def judge_task(context: RunContext, dataset: LoadedDataset, trial: Trial, 
     started = datetime.now(UTC)
     repo = dataset.repo_address(trial.task)
     try:
-        commit = await run_sync(context.repositories.resolve, repo, trial.task.ref)
+        commit = await run_sync(context.place.repositories.resolve, repo, trial.task.ref)
         await _in_checkout(context, trial, repo, commit, watch, keep)
     except (GitError, LaunchError, ProviderError, OSError) as error:
         outcome = environment_failure(error)
@@ -52,7 +52,7 @@ async def judge_task(context: RunContext, dataset: LoadedDataset, trial: Trial, 
             InputJudgment(
                 task=trial.task.id,
                 repeat=trial.repeat,
-                failure=context.redactor.text(_told(outcome)),
+                failure=context.place.redactor.text(_told(outcome)),
                 outcome=outcome,
                 agent_version=context.installed.version,
                 prompt_sha256=question_sha256(trial.task),
@@ -65,20 +65,21 @@ async def _in_checkout(context: RunContext, trial: Trial, repo: str, commit: str
     judging_id = f"{trial.label[:40]}-judging-{secrets.token_hex(4)}"
     route = context.hosting.route(judging_id)
     context = context.hiding(route.secrets)
-    async with attempt_space_aside(context.work_root, judging_id, keep=context.keep_checkouts) as space:
-        await run_sync(context.repositories.check_out, repo, commit, space.checkout)
+    async with attempt_space_aside(context.place.work_root, judging_id, keep=context.keep_checkouts) as space:
+        await run_sync(context.place.repositories.check_out, repo, commit, space.checkout)
         aside = set_aside(space.checkout) if context.config.repo_instructions == "neutralise" else ()
-        if context.sandbox.bwrap is not None:
-            await run_sync(hand_over, space.root, context.sandbox.bwrap)
+        environment = context.place.environment
+        await run_sync(environment.hand_over, space)
+        view = environment.view(space, repository_name(repo))
         before = await run_sync(snapshot, space.checkout)
         session = AttemptSession(
             context=context,
             trial=trial,
             folder=_free_folder(trial.folder),
-            space=space,
+            view=view,
             id=judging_id,
             route=route,
-            prompt=question(trial.task, space.checkout),
+            prompt=question(trial.task, view.inside.checkout),
             aside=aside,
             writable=[space.home, space.artifacts, space.temporary],
         )
@@ -118,7 +119,7 @@ def _judgment(
     session: AttemptSession, commit: str, ended: Ended, before: Snapshot, failed: Outcome | None
 ) -> InputJudgment:
     context, output = session.context, session.output(ended)
-    said = keep_stderr(context, session.space, session.folder)
+    said = keep_stderr(context, session.view.outside, session.folder)
     # As if every artifact were there: none is asked for.
     outcome = failed or decide(
         session.tally, ended, EXPECTED_ARTIFACTS, output.seen, said, context.config.idle_timeout_seconds
@@ -129,8 +130,8 @@ def _judgment(
         task=session.trial.task.id,
         repeat=session.trial.repeat,
         inputs=inputs,
-        failure=context.redactor.text(failure),
-        outcome=outcome.model_copy(update={"detail": context.redactor.text(outcome.detail)}),
+        failure=context.place.redactor.text(failure),
+        outcome=outcome.model_copy(update={"detail": context.place.redactor.text(outcome.detail)}),
         agent_version=session.tally.agent_version or context.installed.version,
         models_served=output.requests.models_served if output.requests else (),
         commit=commit,
@@ -148,14 +149,14 @@ def _verdict(session: AttemptSession, outcome: Outcome, before: Snapshot) -> tup
     """Return what the agent judged, or nothing and the reason why it counts for nothing."""
     if outcome.kind is not OutcomeKind.COMPLETED:
         return None, _told(outcome)
-    if touched := changed(before, snapshot(session.space.checkout)):
+    if touched := changed(before, snapshot(session.view.outside.checkout)):
         named = ", ".join(map(str, touched[:_MOST_NAMED])) + (" ..." if len(touched) > _MOST_NAMED else "")
         return None, f"the agent changed what it had only to read: {named}"
     try:
         inputs = read_answer(session.tally.end.text if session.tally.end else "")
     except ReplyError as error:
         return None, f"no usable answer: {error}"
-    mask = session.context.redactor.text
+    mask = session.context.place.redactor.text
     return inputs.model_copy(update={"consequence": mask(inputs.consequence), "reason": mask(inputs.reason)}), ""
 
 

@@ -102,7 +102,7 @@ class Away:
     async def _bring_commit(self) -> None:
         """Take the pinned commit there: the machine may have no access to the repository, nor need any."""
         if not await self.line.call("holds", self.order.repo, self.order.commit):
-            pack = await run_sync(self.context.repositories.pack, self.order.repo, self.order.commit)
+            pack = await run_sync(self.context.place.repositories.pack, self.order.repo, self.order.commit)
             await self.line.call("take_in", self.order.repo, pack)
 
     async def _follow(self, watching: AsyncExitStack, telemetry: Telemetry) -> None:

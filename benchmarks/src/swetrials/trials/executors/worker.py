@@ -19,7 +19,8 @@ from anyio.to_thread import run_sync
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.install import find
-from swetrials.environments.sandboxing import sandbox_for
+from swetrials.environments import environment_for
+from swetrials.environments.work_context import WorkContext
 from swetrials.errors import KnownError
 from swetrials.hosting import PROVIDERS
 from swetrials.pricing.book import PriceBook
@@ -234,10 +235,12 @@ class Worker:
             provider=PROVIDERS.named(config.provider),
             hosting=hosting,
             prices=errand.prices,
-            repositories=self._repositories,
-            work_root=self._work_root,
-            sandbox=sandbox_for(config.sandbox, project, *private),
-            redactor=Redactor.from_environment(os.environ, keys.secrets),
+            place=WorkContext(
+                repositories=self._repositories,
+                work_root=self._work_root,
+                environment=environment_for(config.environment, project, *private),
+                redactor=Redactor.from_environment(os.environ, keys.secrets),
+            ),
             keep_checkouts=errand.keep_checkouts,
             backoff=self._backoff,
             budget=self._budget,

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import swetrials
 from swetrials.agents.install import Package, Program, find
-from swetrials.environments.sandboxing import sandbox_for
+from swetrials.environments import environment_for
 from swetrials.errors import KnownError
 from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
@@ -39,14 +39,14 @@ class Question:
 
     Attributes:
         package: the agent.
-        sandbox: as configured.
+        environment: as configured.
         clone_dir: as configured.
         shared_file: a file in the folder that all machines should share, just written.
         base_url: where the model is.
     """
 
     package: Package | Program
-    sandbox: str
+    environment: str
     clone_dir: str | None
     shared_file: Path | None
     base_url: str
@@ -54,7 +54,7 @@ class Question:
     @classmethod
     def of(cls, config: RunnerConfig, package: Package | Program, route: Route, shared_file: Path | None) -> Self:
         """Return the question that a run has for each of its machines."""
-        return cls(package, config.sandbox, config.clone_dir, shared_file, route.base_url)
+        return cls(package, config.environment, config.clone_dir, shared_file, route.base_url)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Facts:
 
     Attributes:
         agent_version: ``None``: it is not installed.
-        sandbox: the name of what it comes to there.
+        environment: the kind that it comes to there.
         free_bytes: on the disk of the working folder.
         place: the same for two answers from one machine, where loopback means the same.
         unreached: why the model cannot be reached; empty when it can, or that cannot be said.
@@ -71,7 +71,7 @@ class Facts:
     """
 
     agent_version: str | None
-    sandbox: str
+    environment: str
     free_bytes: int
     place: str
     unreached: str
@@ -106,7 +106,7 @@ def _facts(question: Question) -> Facts:
     _clear_up(work_root)
     return Facts(
         agent_version=installed.version if installed else None,
-        sandbox=sandbox_for(question.sandbox, project, work_root).name,
+        environment=environment_for(question.environment, project, work_root).kind,
         free_bytes=free_bytes(work_root),
         place=_place(),
         unreached=_unreached(question.base_url),
@@ -165,9 +165,9 @@ def facts_checks(machine: str, there: Facts | str, here: Facts, question: Questi
     if there.agent_version != here.agent_version:
         found = f"{agent} {there.agent_version}" if there.agent_version else f"no {agent}"
         faults.append((f"{found} there, {here.agent_version} here", f"on {machine}: make setup"))
-    if there.sandbox != here.sandbox:
-        fix = f"mend what 'swetrials doctor' says of it on {machine}, or --sandbox none"
-        faults.append((f"sandbox {there.sandbox} there, {here.sandbox} here", fix))
+    if there.environment != here.environment:
+        fix = f"mend what 'swetrials doctor' says of it on {machine}, or --environment host"
+        faults.append((f"environment {there.environment} there, {here.environment} here", fix))
     if there.free_bytes < BYTES_NEEDED:
         detail = f"{there.free_bytes / 1e9:.1f} GB free, {BYTES_NEEDED / 1e9:.0f} GB needed"
         faults.append((detail, f"free space on {machine}, or set --clone-dir"))
@@ -182,5 +182,5 @@ def facts_checks(machine: str, there: Facts | str, here: Facts, question: Questi
         faults.append((f"{shared} is not shared with it", f"mount it on {machine}, or leave --shared-dir out"))
     if faults:
         return [Check(NAME, "failed", f"{machine}: {detail}", fix) for detail, fix in faults]
-    detail = f"{agent} {there.agent_version}, sandbox {there.sandbox}, {there.free_bytes / 1e9:.1f} GB free"
+    detail = f"{agent} {there.agent_version}, environment {there.environment}, {there.free_bytes / 1e9:.1f} GB free"
     return [Check(NAME, "ok", f"{machine}: {detail}")]

@@ -1,4 +1,4 @@
-"""Which sandbox a machine has to offer, and what it has to hide there."""
+"""What of the machine a command has no business with, and which of its toolchains it needs all the same."""
 
 import os
 import pwd
@@ -7,44 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from swetrials.environments.bubblewrap import NOT_WANTED, Absence, Sandbox, confined, given_up, probe
-from swetrials.errors import KnownError
-from swetrials.store.project import Project
 from swetrials.workspace.variables import is_open_folder, search_path, toolchain_roots
-
-
-class SandboxError(KnownError):
-    """The sandbox that was asked for is not to be had on this machine; the message says what mends it."""
-
-
-def sandbox_for(wanted: str, project: Project, *private: Path) -> Sandbox:
-    """Return the sandbox that ``wanted`` (``auto``, ``bubblewrap``, ``none``) comes to on this machine.
-
-    It covers the harness, the invoker's homes and whatever else is ``private``: the dataset with its answers,
-    all results, the working folder with its mirrors, whose later history may hold the fix.
-
-    Raises:
-        SandboxError: bubblewrap is asked for and does not work here.
-    """
-    if wanted == "none":
-        return Sandbox(None, missing=NOT_WANTED)
-    found = probe()
-    if isinstance(found, Absence):
-        if wanted == "bubblewrap":
-            raise SandboxError(f"sandbox: {found.why}; {found.fix}")
-        return Sandbox(None, missing=found)
-    hidden = tuple(dict.fromkeys(place.resolve() for place in (project.private, *private, *_covered())))
-    readable = toolchains(os.environ)
-    try:
-        confined((), bwrap=found, writable=(), hidden=hidden, readable=readable)
-    except ValueError as error:
-        raise SandboxError(f"{error}; move it, or go without: --sandbox none") from None
-    return Sandbox(given_up(found, hidden, (*readable, *_installed(project.tools))), hidden, readable)
-
-
-def _installed(tools: Path) -> tuple[Path, ...]:
-    """Return the folders of the installed agents, each of which a sandbox may have to show."""
-    return tuple(sorted(path for path in tools.iterdir() if path.is_dir())) if tools.is_dir() else ()
 
 
 def _homes() -> tuple[Path, ...]:
@@ -63,7 +26,7 @@ def _search_path(environment: Mapping[str, str]) -> list[Path]:
     return [Path(name) for name in search_path(environment.get("PATH", os.defpath)).split(os.pathsep) if name]
 
 
-def _covered() -> tuple[Path, ...]:
+def covered() -> tuple[Path, ...]:
     """Return what the sandbox covers of the machine: the homes, and where we are root what root alone may go through.
 
     Of these, only what lies below a folder of the search path is needed, and shown again: whoever has given up root
@@ -86,9 +49,9 @@ def toolchains(environment: Mapping[str, str]) -> tuple[Path, ...]:
     A sandbox must leave these readable, or the task's own tools would be gone. A folder that cannot be looked into by
     whoever the tools are for serves nobody, and is passed over.
     """
-    homes, covered = _homes(), (*_covered(), Path("/run"))
+    homes, hidden = _homes(), (*covered(), Path("/run"))
     roots = (toolchain_roots({**environment, "HOME": str(home)}) for home in homes)
     named = [*_search_path(environment), *(Path(root) for found in roots for root in found.values())]
-    below = (p for p in named if any(p.is_relative_to(top) and p != top for top in covered))
+    below = (p for p in named if any(p.is_relative_to(top) and p != top for top in hidden))
     usable = (p for p in below if is_open_folder(p) and not (os.geteuid() == 0 and _is_roots_own(p)))
     return tuple(dict.fromkeys(usable))

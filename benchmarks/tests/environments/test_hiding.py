@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from swetrials.environments import environment_for
 from swetrials.environments.bubblewrap import Bubblewrap, confined, probe
-from swetrials.environments.sandboxing import sandbox_for
+from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
 from swetrials.store.project import find_project
 
 pytestmark = pytest.mark.skipif(
@@ -37,8 +38,8 @@ def test_root_is_given_up_and_the_tools_that_are_for_all_are_reached(
 ) -> None:
     assert not own.stat().st_mode & 0o077
     monkeypatch.setenv("PATH", f"{own}/bin:{own}/sbin:/usr/bin:/bin")
-    sandbox = sandbox_for("bubblewrap", find_project())
-    assert sandbox.bwrap is not None and not sandbox.as_root
+    sandbox = environment_for("bubblewrap", find_project())
+    assert isinstance(sandbox, BubblewrapEnvironment) and not sandbox.as_root
     script = f"id -u; {own}/bin/tool-of-bin; {own}/sbin/tool-of-sbin; cat {own}/secret; ls {own}"
     argv = confined(
         ["sh", "-c", script], bwrap=sandbox.bwrap, writable=[], hidden=sandbox.hidden, readable=sandbox.readable
@@ -47,5 +48,5 @@ def test_root_is_given_up_and_the_tools_that_are_for_all_are_reached(
     assert done.stdout.split() == ["65534", "works", "bin"]
 
 
-def test_no_sandbox_says_that_the_agent_is_root() -> None:
-    assert sandbox_for("none", find_project()).as_root
+def test_the_host_says_that_the_agent_is_root() -> None:
+    assert environment_for("host", find_project()).as_root
