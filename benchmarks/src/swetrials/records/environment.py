@@ -104,8 +104,8 @@ class EnvironmentRecord(Record):
         kind: what kept it from the machine.
         engine: the program that did, with its version; ``None``: nothing did.
         preparation_sha256: of the content that was prepared; ``None``: nothing was.
-        cores: processor cores that it could use.
-        memory_gb: memory of the machine.
+        cores: processor cores that it could use; 1.5: a quota lets it have one and a half.
+        memory_gb: memory of the machine, or what a control group leaves of it, in 10**9 bytes.
         load: the machine's load over the last minute, when it began.
         limits_kept: limits that were asked for and kept.
         limits_not_kept: limits that were asked for, and that this kind cannot keep.
@@ -114,7 +114,7 @@ class EnvironmentRecord(Record):
     kind: EnvironmentKind
     engine: str | None = None
     preparation_sha256: str | None = None
-    cores: int | None = None
+    cores: float | None = None
     memory_gb: float | None = None
     load: float | None = None
     limits_kept: tuple[str, ...] = ()

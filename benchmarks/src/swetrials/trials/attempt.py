@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import anyio
 from anyio.to_thread import run_sync
 
+from swetrials.environments.machine import Machine, environment_record
 from swetrials.records.metrics import PATCH, AttemptRecord
+from swetrials.records.sealing import Sealing
 from swetrials.store.files import write_atomically, write_record_once
 from swetrials.trials.attempt_session import AttemptSession, Watch, drive
 from swetrials.trials.gathering import gather
@@ -59,6 +61,7 @@ async def run_attempt(
     async with attempt_space_aside(context.work_root, attempt_id, keep=context.keep_checkouts) as space:
         aside = await run_sync(_furnish, context, order, space)
         prompt = prompt_for(order.trial.task, space.checkout, space.artifacts, order.only)
+        machine = Machine.now()
         session = AttemptSession(
             context=context,
             trial=order.trial,
@@ -69,6 +72,9 @@ async def run_attempt(
             prompt=prompt,
             aside=aside,
             writable=[space.root],
+            machine=machine,
+            environment=environment_record("bubblewrap" if context.sandbox.bwrap else "host", machine),
+            sealing=Sealing(state="open", network="model", why="it shares the machine's network"),
         )
         try:
             ended = await drive(session, watch)
