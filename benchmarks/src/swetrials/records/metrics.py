@@ -58,6 +58,13 @@ class TrialIdentity(Record):
     rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
 
 
+class AttemptStart(Record):
+    """``attempts/<n>/start.json``: what is known when the agent starts, should nobody live to see its end."""
+
+    environment: EnvironmentRecord | None = None
+    sealing: Sealing | None = None
+
+
 class AttemptRecord(Record):
     """One go of an agent at a trial: ``attempts/<n>/attempt.json``, written once, when it ends."""
 

@@ -8,9 +8,9 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.environments.machine import Machine, environment_record
-from swetrials.records.metrics import PATCH, AttemptRecord
+from swetrials.records.metrics import PATCH, AttemptRecord, AttemptStart
 from swetrials.records.sealing import Sealing
-from swetrials.store.files import write_atomically, write_record_once
+from swetrials.store.files import write_atomically, write_record, write_record_once
 from swetrials.trials.attempt_session import AttemptSession, Watch, drive
 from swetrials.trials.gathering import gather
 from swetrials.trials.plan import prompt_for
@@ -21,6 +21,7 @@ from swetrials.workspace.processes import Ended
 from swetrials.workspace.space import Space, attempt_space_aside, require_room
 
 ATTEMPT = "attempt.json"
+START = "start.json"
 
 LOST = "lost"
 """``ended_by`` of an attempt on another machine that is gone, and of which only what was heard by then is known."""
@@ -76,6 +77,8 @@ async def run_attempt(
             environment=environment_record("bubblewrap" if context.sandbox.bwrap else "host", machine),
             sealing=Sealing(state="open", network="model", why="it shares the machine's network"),
         )
+        started = AttemptStart(environment=session.environment, sealing=session.sealing)
+        write_record(order.folder / START, started)
         try:
             ended = await drive(session, watch)
         except (OSError, anyio.get_cancelled_exc_class()):
