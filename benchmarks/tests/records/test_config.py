@@ -43,9 +43,42 @@ def test_models_that_could_not_name_a_folder(model: str) -> None:
 
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_bypassing_permissions_needs_a_sandbox(sandbox: str) -> None:
-    with pytest.raises(ValidationError, match="needs sandbox: bubblewrap"):
+    with pytest.raises(ValidationError, match="needs environment: bubblewrap"):
         RunnerConfig.model_validate({"permission_mode": "bypassPermissions", "sandbox": sandbox})
     assert RunnerConfig(permission_mode="bypassPermissions", sandbox="bubblewrap")
+    assert RunnerConfig(permission_mode="bypassPermissions", environment="bubblewrap")
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "sandbox"),
+    [
+        ({}, "auto", "auto"),
+        ({"environment": "host"}, "host", "none"),
+        ({"environment": "bubblewrap"}, "bubblewrap", "bubblewrap"),
+        ({"sandbox": "none"}, "host", "none"),
+        ({"sandbox": "bubblewrap"}, "bubblewrap", "bubblewrap"),
+        ({"sandbox": "auto", "environment": "host"}, "host", "none"),
+        ({"sandbox": "none", "environment": "auto"}, "host", "none"),
+        ({"sandbox": "none", "environment": "host"}, "host", "none"),
+    ],
+)
+def test_sandbox_is_an_older_name_of_environment(given: dict[str, str], environment: str, sandbox: str) -> None:
+    config = RunnerConfig.model_validate(given)
+    assert (config.environment, config.sandbox) == (environment, sandbox)
+    assert RunnerConfig.model_validate(config.model_dump()) == config
+
+
+@pytest.mark.parametrize(("sandbox", "environment"), [("none", "bubblewrap"), ("bubblewrap", "host")])
+def test_two_names_that_differ_are_refused(sandbox: str, environment: str) -> None:
+    with pytest.raises(ValidationError, match=f"environment: {environment} and sandbox: {sandbox} differ"):
+        RunnerConfig.model_validate({"sandbox": sandbox, "environment": environment})
+
+
+@pytest.mark.parametrize("given", [{"environment": "docker"}, {"sandbox": ["none"]}, {"environment": None}])
+def test_what_is_no_environment_is_told_by_its_own_key(given: dict[str, object]) -> None:
+    with pytest.raises(ValidationError) as told:
+        RunnerConfig.model_validate(given)
+    assert [error["loc"] for error in told.value.errors()] == [tuple(given)]
 
 
 @pytest.mark.parametrize(

@@ -402,7 +402,7 @@ def test_a_secret_is_not_repeated_in_a_problem(write: Write, text: str) -> None:
 
 
 def test_a_combination_of_sources_is_blamed_on_the_one_to_change(write: Write) -> None:
-    with pytest.raises(DocumentError, match=r"^--permission-mode: bypassPermissions needs sandbox"):
+    with pytest.raises(DocumentError, match=r"^--permission-mode: bypassPermissions needs environment"):
         load_config(write("sandbox: none\n"), {}, {"permission_mode": "bypassPermissions"})
 
 

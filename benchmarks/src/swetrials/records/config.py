@@ -20,6 +20,9 @@ from swetrials.records.slug import model_slug
 ENVIRONMENT_PREFIX = "SWETRIALS_"
 """``SWETRIALS_MODEL=...`` sets ``model``, and so on for every key."""
 
+SAME_KEYS = {"environment": "sandbox", "sandbox": "environment"}
+"""Keys that tell the same thing: what gives one gives the other."""
+
 DEFAULT_TOOLS = (
     "Bash",
     "Edit",
@@ -102,6 +105,9 @@ def _from_json(value: object) -> object:
 
 Text = Annotated[str, Field(min_length=1)]
 
+_AUTO = "auto"
+_ENVIRONMENTS = (_AUTO, "host", "bubblewrap")
+
 
 class RunnerConfig(Record):
     """What to run, on what, within which limits. Each key is also a long flag (``max_turns``: ``--max-turns``)."""
@@ -152,14 +158,22 @@ class RunnerConfig(Record):
     )
     seed: int = Field(0, ge=0, description="what the interleaved order is shuffled by")
     skill: PathPart = Field("swe3", description="instructions the agent follows")
+    environment: Literal["auto", "host", "bubblewrap"] = Field(
+        "auto",
+        description="what agents and tests run in; auto: bubblewrap where it works, else host, which keeps nothing "
+        "from them; the record says which",
+    )
     sandbox: Literal["auto", "bubblewrap", "none"] = Field(
-        "auto", description="auto: bubblewrap where it works, else none; the record says which"
+        "auto", description="older name of environment, where none is host"
+    )
+    require_sealed: bool = Field(
+        False, description="start no agent of which it is not proven that it reaches its model's route and nothing else"
     )
     repo_instructions: Literal["keep", "neutralise"] = Field(
         "keep", description="neutralise: the subject repository's own files for agents are out of their sight"
     )
     permission_mode: Literal["acceptEdits", "bypassPermissions", "default", "dontAsk", "plan"] = Field(
-        "acceptEdits", description="what the agent may do unasked; bypassPermissions only with sandbox: bubblewrap"
+        "acceptEdits", description="what the agent may do unasked; bypassPermissions only with environment: bubblewrap"
     )
     allowed_tools: tuple[Text, ...] = Field(DEFAULT_TOOLS, description="tools the agent may use without asking")
     max_turns: int | None = Field(200, ge=1, description="model responses of the main agent")
@@ -212,11 +226,6 @@ class RunnerConfig(Record):
     )
     judge_timeout_seconds: float = Field(1800, gt=0, description="wall time of one answer of the judge")
 
-    @property
-    def environment(self) -> str:
-        """What commands run in, by the name that environments have."""
-        return "host" if self.sandbox == "none" else self.sandbox
-
     @field_validator("api_key", "judge_api_key")
     @classmethod
     def _fits_a_header(cls, key: SecretStr | None) -> SecretStr | None:
@@ -225,8 +234,23 @@ class RunnerConfig(Record):
             raise ValueError("the key holds a space, a line break or a letter that no HTTP header can carry")
         return key
 
+    @model_validator(mode="before")
+    @classmethod
+    def _older_name_of_environment(cls, given: object) -> object:
+        """Let each of the two names tell what the other one does; ``auto`` gives way to what is asked for by name."""
+        if not isinstance(given, dict):
+            return given
+        environment, sandbox = given.get("environment", _AUTO), given.get("sandbox", _AUTO)
+        meant = "host" if sandbox == "none" else sandbox
+        if environment not in _ENVIRONMENTS or meant not in _ENVIRONMENTS:
+            return given  # told of by the field itself
+        if _AUTO not in {environment, meant} and environment != meant:
+            raise fault_at(f"environment: {environment} and sandbox: {sandbox} differ; leave sandbox out", "sandbox")
+        kind = meant if environment == _AUTO else environment
+        return {**given, "environment": kind, "sandbox": "none" if kind == "host" else kind}
+
     @model_validator(mode="after")
     def _bypass_needs_a_sandbox(self) -> Self:
-        if self.permission_mode == "bypassPermissions" and self.sandbox != "bubblewrap":
-            raise fault_at("bypassPermissions needs sandbox: bubblewrap", "permission_mode")
+        if self.permission_mode == "bypassPermissions" and self.environment != "bubblewrap":
+            raise fault_at("bypassPermissions needs environment: bubblewrap", "permission_mode")
         return self

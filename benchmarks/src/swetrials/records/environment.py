@@ -1,7 +1,7 @@
 """What commands run in: what a dataset asks for, and what there was."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -13,9 +13,6 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+){0,2}")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?")
 _OWN_VARIABLES = frozenset({"HOME", "PATH", "TMPDIR", "TMP", "TEMP", "ATTEMPT_ID", "LD_PRELOAD", "LD_AUDIT"})
-
-EnvironmentKind = Literal["host", "bubblewrap"]
-"""What keeps a program from the machine: nothing, or namespaces with the machine's own files."""
 
 
 def variable_name(value: str) -> str:
@@ -104,17 +101,17 @@ class EnvironmentRecord(Record):
         kind: what kept it from the machine.
         engine: the program that did, with its version; ``None``: nothing did.
         preparation_sha256: of the content that was prepared; ``None``: nothing was.
-        cores: processor cores that it could use.
-        memory_gb: memory of the machine.
+        cores: processor cores that it could use; 1.5: a quota lets it have one and a half.
+        memory_gb: memory of the machine, or what a control group leaves of it, in 10**9 bytes.
         load: the machine's load over the last minute, when it began.
         limits_kept: limits that were asked for and kept.
         limits_not_kept: limits that were asked for, and that this kind cannot keep.
     """
 
-    kind: EnvironmentKind
+    kind: str
     engine: str | None = None
     preparation_sha256: str | None = None
-    cores: int | None = None
+    cores: float | None = None
     memory_gb: float | None = None
     load: float | None = None
     limits_kept: tuple[str, ...] = ()

@@ -5,7 +5,9 @@ from typing import Literal, Self
 
 from pydantic import Field, computed_field, model_validator
 
+from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.record import SCHEMA_VERSION, Record
+from swetrials.records.sealing import Sealing
 from swetrials.records.usage import UsageReport
 
 CRITERIA = ("completeness", "correctness", "specificity", "risk_awareness")
@@ -102,6 +104,11 @@ class JudgeBlock(Record):
     duration_seconds: float | None = None
     replies: int = Field(0, ge=0, description="answers asked for, the second after a malformed first")
     grounding: Grounding = Grounding()
+    sealing: Sealing | None = Field(
+        None,
+        exclude_if=lambda sealing: sealing is None,
+        description="what it could reach; a personal login is open. Absent: an older record",
+    )
 
     @property
     def label(self) -> str:
@@ -135,6 +142,16 @@ class TestsEvaluation(Record):
     fraction: float | None = Field(None, ge=0, le=1, description="passed verify commands over all of them")
     patch_applied: bool | None = None
     results: tuple[CommandResult, ...] = ()
+    environment: EnvironmentRecord | None = Field(
+        None,
+        exclude_if=lambda record: record is None,
+        description="what the commands ran in; absent: none ran, or an older record",
+    )
+    sealing: Sealing | None = Field(
+        None,
+        exclude_if=lambda sealing: sealing is None,
+        description="what they could reach; absent: none ran, or an older record",
+    )
     evaluated_at: str = ""
 
 

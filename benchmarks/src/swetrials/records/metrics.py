@@ -5,12 +5,14 @@ from typing import Literal
 from pydantic import Field
 
 from swetrials.records.cost import Cost
+from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.limits import Limits
 from swetrials.records.outcome import Outcome
 from swetrials.records.published_run import Imported
 from swetrials.records.record import SCHEMA_VERSION, Record
 from swetrials.records.requests import RequestsBlock
+from swetrials.records.sealing import Sealing
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import Usage, UsageBlock
 
@@ -56,6 +58,13 @@ class TrialIdentity(Record):
     rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
 
 
+class AttemptStart(Record):
+    """``attempts/<n>/start.json``: what is known when the agent starts, should nobody live to see its end."""
+
+    environment: EnvironmentRecord | None = None
+    sealing: Sealing | None = None
+
+
 class AttemptRecord(Record):
     """One go of an agent at a trial: ``attempts/<n>/attempt.json``, written once, when it ends."""
 
@@ -85,6 +94,14 @@ class AttemptRecord(Record):
     vllm_prometheus: VllmPrometheus | None = Field(None, exclude_if=lambda block: block is None)
     machine: str | None = Field(
         None, exclude_if=lambda name: name is None, description="of a cluster; absent where the harness itself ran it"
+    )
+    environment: EnvironmentRecord | None = Field(
+        None, exclude_if=lambda record: record is None, description="what it ran in; absent: nobody noted it"
+    )
+    sealing: Sealing | None = Field(
+        None,
+        exclude_if=lambda sealing: sealing is None,
+        description="what it could reach, and what proves it; absent: no agent was started, or nobody noted it",
     )
     findings: tuple[Finding, ...] = ()
 
@@ -190,6 +207,16 @@ class Metrics(Record):
     outcome: Outcome
     attempts: tuple[AttemptRecord, ...] = ()
     provenance: Provenance
+    environment: EnvironmentRecord | None = Field(
+        None,
+        exclude_if=lambda record: record is None,
+        description="what its last attempt ran in; absent: no attempt began, or an older record",
+    )
+    sealing: Sealing | None = Field(
+        None,
+        exclude_if=lambda sealing: sealing is None,
+        description="the weakest of its attempts; absent: none began, one does not tell, or an older record",
+    )
     imported: Imported | None = Field(
         None, exclude_if=lambda block: block is None, description="figures of somebody else: where they are from"
     )

@@ -1,5 +1,7 @@
 """``requests.jsonl``: one line for each API request that the meter saw pass, and what they come to."""
 
+from collections import Counter
+
 from pydantic import Field
 
 from swetrials.records.record import Record
@@ -87,3 +89,11 @@ class RequestsBlock(Record):
         {}, exclude_if=lambda doubts: not doubts, description="calls by the check that their counts do not pass"
     )
     parts: tuple[BilledPart, ...] = Field((), description="the same usage by what it is billed as; probes among it")
+
+    @property
+    def server_tools(self) -> dict[str, int]:
+        """How often the endpoint's server ran tools of its own for the model, by its names of them."""
+        uses: Counter[str] = Counter()
+        for part in self.parts:
+            uses.update(part.terms.server_tools)
+        return dict(sorted(uses.items()))

@@ -12,6 +12,9 @@ SealState = Literal["proven", "declared", "open"]
 """``proven``: the canaries held in this very attempt. ``declared``: an engine was asked for no network and could not
 be entered. ``open``: nothing keeps it."""
 
+_STRENGTH: dict[SealState, int] = {"open": 0, "declared": 1, "proven": 2}
+_CLOSENESS: dict[NetworkAllowed, int] = {"open": 0, "registries": 1, "model": 2}
+
 
 class Canary(Record):
     """A request whose right outcome is known beforehand, made where the program is about to start.
@@ -50,6 +53,30 @@ class Sealing(Record):
             why = "; ".join(f"{canary.name}: {canary.detail or 'did not hold'}" for canary in failed)
             return cls(state="open", network=network, why=why or "no canary was tried", canaries=tuple(canaries))
         return cls(state="proven", network=network, canaries=tuple(canaries))
+
+    @classmethod
+    def weakest(cls, known: Sequence["Sealing"]) -> "Sealing | None":
+        """Return the one that proves the least, the first of equals; ``None`` where there is none."""
+        return min(known, key=lambda one: (_STRENGTH[one.state], _CLOSENESS[one.network]), default=None)
+
+    @property
+    def sealed(self) -> bool:
+        """Whether it is proven that the model's route was reached and nothing else."""
+        return self.state == "proven" and self.network == "model"
+
+    def past_the_seal(self, why: str) -> Self:
+        """Return the same for a program that reached further by a way that no seal stops: it is open, and why."""
+        return self.model_copy(update={"state": "open", "why": "; ".join(part for part in (self.why, why) if part)})
+
+    def refused(self, *, require_sealed: bool) -> str:
+        """Return why nothing may be started behind it; empty where it may.
+
+        Args:
+            require_sealed: whether less than proven is refused. A canary that came out wrongly always is.
+        """
+        if self.broken or (require_sealed and not self.sealed):
+            return self.why or f"{self.state}, network: {self.network}"
+        return ""
 
     @property
     def broken(self) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import get_origin
 
-from swetrials.records.config import ENVIRONMENT_PREFIX, RunnerConfig
+from swetrials.records.config import ENVIRONMENT_PREFIX, SAME_KEYS, RunnerConfig
 from swetrials.store.problems import DocumentError, Problem
 from swetrials.store.validation import Origin, did_you_mean, in_words, validated
 from swetrials.store.yaml_source import Loc, YamlSource, read_yaml
@@ -51,6 +51,10 @@ class ExplainedConfig:
 
     def origin(self, key: str) -> Origin | None:
         """Return the flag, the variable, or the place in the file that gives a key; ``None``: its default holds."""
+        told = (self._own_origin(name) for name in (key, SAME_KEYS.get(key)) if name is not None)
+        return next((origin for origin in told if origin is not None), None)
+
+    def _own_origin(self, key: str) -> Origin | None:
         in_file = self.source if self.source is not None and (key,) in self.source.places else None
         return _origin(key, (key,), self.flags, self.variables, in_file)
 

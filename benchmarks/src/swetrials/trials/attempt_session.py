@@ -10,8 +10,11 @@ import anyio
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.trajectory import TrajectoryRecorder
 from swetrials.environments.base import View
+from swetrials.environments.machine import Machine
 from swetrials.hosting.base import Telemetry
+from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.requests import RequestRecord
+from swetrials.records.sealing import Sealing
 from swetrials.store.stream_log import StreamLog
 from swetrials.trials.costing import attempt_cost
 from swetrials.trials.gathering import STDERR, STREAM, AttemptOutput
@@ -44,6 +47,9 @@ class AttemptSession:
         prompt: what it is asked.
         aside: what of the checkout it is not to see.
         writable: those of its folders that it may change.
+        machine: as it is before the agent starts.
+        environment: what the agent runs in.
+        sealing: what the agent can reach, known as soon as it is about to start.
     """
 
     context: RunContext
@@ -61,6 +67,9 @@ class AttemptSession:
     way: Way | None = None
     telemetry: Telemetry | None = None
     cost_usd: float | None = None
+    machine: Machine = field(default_factory=Machine.now)
+    environment: EnvironmentRecord | None = None
+    sealing: Sealing | None = None
 
     def __post_init__(self) -> None:
         self.recorder = TrajectoryRecorder(self.prompt, self.context.place.redactor)
@@ -93,6 +102,9 @@ class AttemptSession:
             served=self.context.hosting.served(self.id),
             telemetry=self.telemetry.block() if self.telemetry else None,
             queued_seconds=queued_seconds,
+            machine=self.machine,
+            environment=self.environment,
+            sealing=self.sealing,
         )
 
 

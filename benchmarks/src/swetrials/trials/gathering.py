@@ -8,9 +8,12 @@ from pathlib import Path
 from swetrials.agents.events import Tally
 from swetrials.agents.trajectory import TrajectoryRecorder
 from swetrials.environments.base import View
+from swetrials.environments.machine import Machine
 from swetrials.records.cost import Cost
+from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, AttemptRecord, Finding, TimeSplit
 from swetrials.records.requests import RequestsBlock
+from swetrials.records.sealing import Sealing
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
@@ -18,6 +21,7 @@ from swetrials.trials.costing import attempt_cost, cost_doubts
 from swetrials.trials.outcome_classification import decide
 from swetrials.trials.plausibility import call_doubts, stream_doubts, usage_doubts
 from swetrials.trials.run_context import Order, RunContext
+from swetrials.trials.sealing_record import sealing_with_bill, server_tool_doubts
 from swetrials.trials.seen import Seen
 from swetrials.trials.trajectory_building import TRAJECTORY, doubtful_doings, keep, told
 from swetrials.trials.usage_reconciliation import counter_disagreements, other_models, unconfirmed, usage_block
@@ -41,7 +45,11 @@ _STDERR_TAIL_BYTES = 4_000
 
 @dataclass(frozen=True)
 class AttemptOutput:
-    """An attempt that is over, before its folders are removed."""
+    """An attempt that is over, before its folders are removed.
+
+    ``machine`` is what there was before the agent started, ``environment`` what it ran in, and ``sealing`` what it
+    could reach; ``None``: it was never started.
+    """
 
     id: str
     view: View
@@ -55,6 +63,9 @@ class AttemptOutput:
     served: UsageReport | None
     telemetry: VllmPrometheus | None
     queued_seconds: float
+    machine: Machine
+    environment: EnvironmentRecord | None = None
+    sealing: Sealing | None = None
 
     @property
     def seen(self) -> Seen | None:
@@ -108,13 +119,22 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
     artifacts = _artifacts(context, output.view.outside, findings)
     if patch := _patch(context, order, output, findings):
         artifacts[PATCH] = context.place.redactor.bytes(patch)
-    outcome = decide(tally, ended, artifacts, output.seen, stderr_tail, context.config.idle_timeout_seconds)
+    outcome = decide(
+        tally,
+        ended,
+        artifacts,
+        output.seen,
+        stderr_tail,
+        context.config.idle_timeout_seconds,
+        ran_out_of_memory=Machine.now().ran_out_since(output.machine),
+    )
     usage = output.usage
     cost = cost_of(context, output, usage)
     trajectory = told(context, order, output.recorder, tally, outcome, usage, cost)
     keep(order, trajectory)
     findings += _doubts(tally, ended)
     findings += _doubts_of_the_route(context, output)
+    findings += server_tool_doubts(output.requests)
     findings += cost_doubts(context, usage, cost, output.requests, ended.started_at)
     findings += usage_doubts(usage.reported, usage.metered, output.turns)
     findings += unconfirmed(usage)
@@ -143,6 +163,8 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
         stream_log=f"attempts/{order.number}/{STREAM}",
         trajectory=f"attempts/{order.number}/{TRAJECTORY}",
         vllm_prometheus=output.telemetry,
+        environment=output.environment,
+        sealing=sealing_with_bill(output.sealing, output.requests),
         findings=tuple(findings),
     )
     return record, artifacts

@@ -1,5 +1,6 @@
 """Deciding how an attempt ended, from its process, its stream, its files and its route."""
 
+import signal
 from collections.abc import Collection
 
 from swetrials.agents import failures
@@ -11,6 +12,9 @@ from swetrials.workspace.processes import Ended
 
 _DISK_FULL = "No space left on device"
 
+
+_KILLED = frozenset({-signal.SIGKILL, 128 + signal.SIGKILL})
+# As the kernel tells it of a child, and as a shell or a sandbox in between does.
 
 _OF_A_CALL = frozenset(
     {
@@ -41,6 +45,8 @@ def decide(
     seen: Seen | None,
     stderr_tail: str,
     idle_seconds: float | None = None,
+    *,
+    ran_out_of_memory: bool = False,
 ) -> Outcome:
     """Return the outcome of an attempt, by the first of these rules that fits.
 
@@ -53,8 +59,9 @@ def decide(
        The agent was waiting to repeat a failed call: that failure. No call was ever answered, or for half of the limit
        or longer nothing came of the last one's answer, or none of several got a whole one: ``provider_error``.
        Otherwise ``timed_out`` or ``idle``.
-    4. An exit without a last word: a full disk; a call that failed where none was ever answered: that failure;
-       otherwise ``agent_crashed``.
+    4. An exit without a last word: a full disk; a KILL that is not the harness's while the kernel killed for want of
+       memory: ``out_of_memory``; a call that failed where none was ever answered: that failure; otherwise
+       ``agent_crashed``.
     5. A success without all artifacts is ``incomplete_artifacts``.
 
     Args:
@@ -64,6 +71,7 @@ def decide(
         seen: what reached the endpoint that was asked for; ``None``: nobody counted.
         stderr_tail: the end of the agent's standard error, for the detail of a crash.
         idle_seconds: the limit of silence, where there was one.
+        ran_out_of_memory: whether the kernel has killed a process for want of memory while the agent ran.
     """
     if ended.cause == "cancelled":
         return Outcome.of(OutcomeKind.INTERRUPTED, "stopped before it had finished")
@@ -74,7 +82,7 @@ def decide(
     elif ended.cause in {"wall_limit", "idle_limit"}:
         outcome = _at_a_limit(tally, ended, seen, idle_seconds)
     else:
-        outcome = _crash(ended, seen, stderr_tail)
+        outcome = _crash(ended, seen, stderr_tail, ran_out_of_memory=ran_out_of_memory)
     missing = tuple(name for name in EXPECTED_ARTIFACTS if name not in produced)
     if outcome.kind is OutcomeKind.COMPLETED and missing:
         detail = f"missing: {', '.join(missing)}"
@@ -140,9 +148,13 @@ def _asked_a_model(tally: Tally) -> bool:
     return bool(tally.responses.count or tally.tools or tally.last_text or tally.retries)
 
 
-def _crash(ended: Ended, seen: Seen | None, stderr_tail: str) -> Outcome:
+def _crash(ended: Ended, seen: Seen | None, stderr_tail: str, *, ran_out_of_memory: bool) -> Outcome:
     if _DISK_FULL in stderr_tail:
         return Outcome.of(OutcomeKind.DISK_FULL, stderr_tail[-300:])
+    if ran_out_of_memory and ended.cause == "exited" and ended.exit_code in _KILLED:
+        # A bound and no proof: the kernel's counters do not tell which process it was.
+        told = f"exit code {ended.exit_code}: killed, not by the harness, while the kernel killed for want of memory"
+        return Outcome.of(OutcomeKind.OUT_OF_MEMORY, told)
     detail = f"exit code {ended.exit_code} without a final event"
     if stderr_tail:
         detail += f": {stderr_tail[-300:]}"

@@ -10,16 +10,17 @@ from pydantic import ValidationError
 
 from swetrials.agents import AGENTS
 from swetrials.agents.events import Tally
-from swetrials.records.metrics import AttemptRecord, Finding, Metrics, TimeSplit
+from swetrials.records.metrics import AttemptRecord, AttemptStart, Finding, Metrics, TimeSplit
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.requests import RequestRecord, RequestsBlock
 from swetrials.records.usage import UsageReport
 from swetrials.store.files import RecordError, read_record
 from swetrials.store.reading import read_bytes
 from swetrials.store.results import ATTEMPTS, TrialFolder
-from swetrials.trials.attempt import ATTEMPT, LOST
+from swetrials.trials.attempt import ATTEMPT, LOST, START
 from swetrials.trials.costing import Pricing, attempt_cost
 from swetrials.trials.gathering import STREAM, turns_of
+from swetrials.trials.sealing_record import sealing_with_bill
 from swetrials.trials.usage_reconciliation import cut_usage_block
 from swetrials.wire.meter.block import requests_block
 
@@ -145,12 +146,22 @@ def rebuilt(
         outcome=Outcome.of(OutcomeKind.INTERRUPTED, "the harness was killed while the agent worked"),
         ended_by=KILLED,
     )
+    started = _started(place)
     return record.model_copy(
         update={
+            "environment": started.environment,
+            "sealing": sealing_with_bill(started.sealing, record.requests),
             "stream_log": f"{ATTEMPTS}/{number}/{STREAM}" if (place / STREAM).exists() else "",
             "findings": (Finding(code="harness_killed", severity="warning", message=message),),
         }
     )
+
+
+def _started(place: Path) -> AttemptStart:
+    try:
+        return read_record(place / START, AttemptStart)
+    except RecordError:
+        return AttemptStart()
 
 
 def lost(folder: TrialFolder, metrics: Metrics, number: int, began_at: str) -> AttemptRecord:

@@ -30,6 +30,7 @@ from swetrials.trials.earlier import Earlier
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Trial, prompt_sha256
 from swetrials.trials.run_context import RunContext
+from swetrials.trials.sealing_record import sealing_of
 from swetrials.trials.usage_reconciliation import disagreements, joined
 
 _DIGITS = 3  # of seconds
@@ -123,6 +124,8 @@ def sums_of(attempts: Sequence[AttemptRecord], queue_seconds: float | None) -> d
         "cost": cost,
         "time": time,
         "attempts": tuple(attempts),
+        "environment": next((a.environment for a in reversed(attempts) if a.environment is not None), None),
+        "sealing": sealing_of(attempts),
         "findings": tuple(_findings(attempts, usage)),
     }
 
