@@ -48,6 +48,7 @@ class ClaudeCode:
     folder = "claude-code"
     dialects: frozenset[Dialect] = frozenset({"anthropic", "bedrock"})
     limits: tuple[str, ...] = ("its own total only estimates the output of a response that was cut",)
+    server_tools: frozenset[str] = frozenset({"WebSearch"})
     package: Package = PACKAGES["claude"]
 
     def reader(self) -> StreamReader:

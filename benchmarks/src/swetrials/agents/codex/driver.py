@@ -55,6 +55,7 @@ class Codex:
         "max_turns, max_output_tokens and max_attempt_budget_usd cannot be enforced",
         "subagents' tokens and model responses are told nowhere: the meter's figures count",
     )
+    server_tools: frozenset[str] = frozenset({"WebSearch"})
     package: Package = PACKAGES["codex"]
 
     def reader(self) -> StreamReader:

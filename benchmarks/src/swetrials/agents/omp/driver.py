@@ -79,6 +79,7 @@ class Omp:
         "a failing request is repeated 11 times in silence, whatever request_retries says",
         "it tells no end: a hang after its last word takes the idle limit",
     )
+    server_tools: frozenset[str] = frozenset({"WebSearch"})
     package: Package = PACKAGES["omp"]
 
     def reader(self) -> StreamReader:

@@ -76,6 +76,7 @@ class OpenCode:
         "a failing request is repeated 5 times in silence, whatever request_retries says",
         "max_turns ends it well: no turn_limit is seen",
     )
+    server_tools: frozenset[str] = frozenset()
     package: Package = PACKAGES["opencode"]
 
     def reader(self) -> StreamReader:

@@ -51,6 +51,7 @@ class Pi:
         "it does not compact during a task: one that outgrows the window ends in context_overflow",
         "it tells no end: a hang after its last word takes the idle limit",
     )
+    server_tools: frozenset[str] = frozenset()
     package: Package = PACKAGES["pi"]
 
     def reader(self) -> StreamReader:
