@@ -22,6 +22,7 @@ if __name__ != "__main__":
         name = folder = "scribe"
         dialects = frozenset({"anthropic"})
         limits = ("it asks once, and has no tools",)
+        server_tools = frozenset()
         package = Program("scribe", "1.0", Path(__file__))
 
         def launch(self, binary, job):

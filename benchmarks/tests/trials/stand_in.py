@@ -57,6 +57,7 @@ class StandIn:
     folder = "stand-in"
     dialects: frozenset[Dialect] = frozenset({"anthropic"})
     limits: tuple[str, ...] = ()
+    server_tools: frozenset[str] = frozenset()
     package = Package("stand-in", "stand-in", "1.0", "sh", None)
 
     def __init__(self, scripts: Mapping[str, str]) -> None:

@@ -58,12 +58,22 @@ class StreamReader(Protocol):
 
 
 class Agent(Protocol):
-    """One coding-agent CLI. ``limits`` says what of the configuration it cannot honour, and what it does not tell."""
+    """One coding-agent CLI.
+
+    Attributes:
+        name: what the command line and records call it.
+        folder: its folder in a results tree.
+        dialects: the API dialects that it speaks.
+        limits: what of the configuration it cannot honour, and what it does not tell.
+        server_tools: those tools of the configuration that the vendor of the model runs on its own machines, which
+            have a network whatever keeps the agent from one. A driver leaves each of them out unless it is allowed.
+    """
 
     name: str
     folder: str
     dialects: frozenset[Dialect]
     limits: tuple[str, ...]
+    server_tools: frozenset[str]
 
     @property
     def package(self) -> Package | Program:

@@ -62,6 +62,19 @@ def test_limits_are_handed_on_or_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("allowed", "denied"),
+    [
+        (["Read"], "WebFetch,WebSearch"),
+        (["WebSearch"], "WebFetch"),
+        (["WebFetch(domain:example.org)"], "WebSearch"),
+        (["WebFetch", "WebSearch"], None),
+    ],
+)
+def test_a_web_tool_that_is_not_allowed_is_denied(allowed: list[str], denied: str | None) -> None:
+    assert options(launch(allowed_tools=allowed)).get("--disallowedTools") == denied
+
+
+@pytest.mark.parametrize(
     "prompt",
     ["--dangerously-skip-permissions", "/compact", "see @a.py and !`x` of ${CLAUDE_SESSION_ID}", "ä\n" * 100_000],
 )

@@ -66,6 +66,14 @@ def test_settings_are_yaml_and_stay_where_ours_do_not_rule(tmp_path: Path) -> No
     assert (merged["compaction"]["asyncEnabled"], merged["compaction"]["supersedeReads"]) == (False, False)
 
 
+def test_all_of_its_own_providers_are_disabled_but_the_one_that_the_route_has_the_name_of() -> None:
+    own, on_bedrock = (
+        settings_of(job(dialects={dialect}))["disabledProviders"] for dialect in ("anthropic", "bedrock")
+    )
+    assert set(own) - set(on_bedrock) == {"amazon-bedrock"}
+    assert "ollama" in on_bedrock
+
+
 def test_a_prompt_is_never_taken_for_a_command() -> None:
     launch = Omp().launch(BUN, job(prompt="/quit"))
     assert launch.stdin is not None

@@ -1,7 +1,16 @@
-"""Claude Code: ``claude -p`` with a private home, its route pinned by settings that win over the repository's."""
+"""Claude Code: ``claude -p`` with a private home, its route pinned by settings that win over the repository's.
+
+What it reaches for besides its route (2.1.332): nothing, with ``CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC``. Without it
+the vendor's API host is looked up in every run, whatever ``DISABLE_AUTOUPDATER`` says. With the network cut nothing
+changes.
+
+Its web search is carried out by the vendor's server, on the way of the model's requests, so a cut network does not stop
+it. It is a tool that the model may load, and the settings of a subject repository may allow. So both web tools are
+denied unless they are allowed here, which ranks above every allowance.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from swetrials.agents.base import Job, Launch, StreamReader
@@ -13,6 +22,8 @@ from swetrials.agents.skill_prompt import prompt_with_skill
 from swetrials.store.reading import read_text
 from swetrials.wire.route import Dialect
 from swetrials.workspace.variables import allowed_environment
+
+_WEB_TOOLS = ("WebFetch", "WebSearch")
 
 _OTHER_ROUTES = {
     **dict.fromkeys(
@@ -48,6 +59,7 @@ class ClaudeCode:
     folder = "claude-code"
     dialects: frozenset[Dialect] = frozenset({"anthropic", "bedrock"})
     limits: tuple[str, ...] = ("its own total only estimates the output of a response that was cut",)
+    server_tools: frozenset[str] = frozenset({"WebSearch"})
     package: Package = PACKAGES["claude"]
 
     def reader(self) -> StreamReader:
@@ -95,6 +107,8 @@ class ClaudeCode:
         argv += ["--model", job.route.model, "--settings", str(settings), "--permission-mode", config.permission_mode]
         if config.allowed_tools:
             argv += ["--allowedTools", ",".join(config.allowed_tools)]
+        if denied := [tool for tool in _WEB_TOOLS if not _is_allowed(tool, config.allowed_tools)]:
+            argv += ["--disallowedTools", ",".join(denied)]
         # acceptEdits refuses to write outside the working directory unless the folder is named.
         argv += ["--add-dir", str(job.artifacts)]
         if config.max_turns is not None:
@@ -113,6 +127,11 @@ class ClaudeCode:
         settings["env"] = {**_OTHER_ROUTES, **proxies, **(own if isinstance(own, dict) else {}), **pinned}
         settings |= dict.fromkeys(("apiKeyHelper", "awsAuthRefresh", "awsCredentialExport"), "")
         return json.dumps(settings, indent=2) + "\n"
+
+
+def _is_allowed(tool: str, allowed: Sequence[str]) -> bool:
+    """Return whether a tool is allowed, as a whole or in part: ``WebFetch(domain:example.org)``."""
+    return any(name.partition("(")[0] == tool for name in allowed)
 
 
 def _message(prompt: str) -> str:

@@ -12,6 +12,8 @@ Facts it rests on (Codex 0.171), beside those of its configuration and its strea
   500 it says "experiencing high demand" in place of the status.
 - It has no limit of turns, money or output tokens. It has one for the time without a byte, but none for the time
   until the headers.
+- It reaches for nothing besides its route, and with the network cut nothing changes. Its web search is carried out by
+  the vendor's server, so a cut network does not stop it: ``web_search = "disabled"`` does.
 - Skills of its own would be wrapped and read at the model's leisure, so the skill's text is the prompt.
 """
 
@@ -55,6 +57,7 @@ class Codex:
         "max_turns, max_output_tokens and max_attempt_budget_usd cannot be enforced",
         "subagents' tokens and model responses are told nowhere: the meter's figures count",
     )
+    server_tools: frozenset[str] = frozenset({"WebSearch"})
     package: Package = PACKAGES["codex"]
 
     def reader(self) -> StreamReader:

@@ -20,6 +20,11 @@ Facts it rests on (omp 18.2.3):
   measured one. Without a title it asks for nothing that is not in its stream, summaries excepted.
 - ``--auto-approve`` lets it use all its tools unasked; ``--tools`` says which it has. ``--skills`` filters by name
   and loads nothing, so the skill's text is the prompt, with the parameters where they belong.
+- In every run it looks for models at seven hosts, and at loopback's ports 1234, 8080 and 11434, where local models are
+  served. That ends with the providers that are disabled here; ``enabledProviders`` and ``PI_OFFLINE`` stop none of
+  it. Then it knocks at nothing but its route. On a route to Bedrock two knocks are left: ``catalog.stencil.so`` and the
+  region's ``bedrock-mantle``. With the network cut each knock fails at once, and nothing else changes.
+- Its web search asks search services itself, so a cut network stops it too.
 - It has no limit of turns or money. ``--max-time`` ends a run as ``aborted``, like one that was stopped from
   outside: which is what the harness does anyway, and then knows why.
 """
@@ -56,6 +61,23 @@ _TOOLS = {
 
 _ROLES = ("default", "smol", "slow", "vision", "plan", "commit", "tiny", "task", "advisor")
 
+_LOOKED_UP_UNASKED = (
+    *(
+        "alibaba-coding-plan",
+        "amazon-bedrock",
+        "anthropic",
+        "azure",
+        "cerebras",
+        "charm-hyper",
+        "cloudflare-ai-gateway",
+    ),
+    *("commandcode", "deepseek", "github-copilot", "google", "google-vertex", "groq", "huggingface", "kilo"),
+    *("llama.cpp", "lm-studio", "minimax", "minimax-cn", "minimax-code", "minimax-code-cn", "mistral", "moonshot"),
+    *("nanogpt", "nvidia", "ollama", "ollama-cloud", "openai", "qwen-portal", "together", "venice", "xai", "xiaomi"),
+    *("xiaomi-token-plan-ams", "xiaomi-token-plan-cn", "xiaomi-token-plan-sgp", "zai", "zenmux"),
+)
+# Its own providers whose models it looks up without a key: one of them that is enabled is enough for a knock.
+
 _TRIES_IN_A_GO = 11
 # It sends a failing request eleven times before it says a word, and does that again for each retry of its own.
 
@@ -79,6 +101,7 @@ class Omp:
         "a failing request is repeated 11 times in silence, whatever request_retries says",
         "it tells no end: a hang after its last word takes the idle limit",
     )
+    server_tools: frozenset[str] = frozenset()
     package: Package = PACKAGES["omp"]
 
     def reader(self) -> StreamReader:
@@ -140,7 +163,8 @@ def _settings(job: Job) -> dict[str, object]:
         "startup": {"checkUpdate": False, "setupWizard": False},
         "magicKeywords": {"enabled": False},
     }
-    return with_pinned(settings, pinned)
+    disabled = [name for name in _LOOKED_UP_UNASKED if name != provider_name(job)]
+    return {**with_pinned(settings, pinned), "disabledProviders": disabled}
 
 
 def _window(job: Job) -> dict[str, object]:

@@ -18,6 +18,8 @@ Facts it rests on (opencode 1.18.33):
   says when. Nothing changes that.
 - It installs a package from the registry into each folder with configuration, in the background, unless it finds it
   in the folder's lock file. A ``.opencode`` of the subject repository cannot be spared that.
+- It reaches for nothing besides its route, with ``OPENCODE_DISABLE_MODELS_FETCH``; without it, for a list of models in
+  every run. With the network cut nothing changes. Its web search asks a search service itself, so that stops it too.
 - Skills of its own are read by the model at its leisure, so the skill's text is the prompt.
 """
 
@@ -76,6 +78,7 @@ class OpenCode:
         "a failing request is repeated 5 times in silence, whatever request_retries says",
         "max_turns ends it well: no turn_limit is seen",
     )
+    server_tools: frozenset[str] = frozenset()
     package: Package = PACKAGES["opencode"]
 
     def reader(self) -> StreamReader:

@@ -13,6 +13,8 @@ Facts it rests on (pi 0.74.2):
   task ends in a context overflow, and a summary made after the last word would be billed for nothing. So it is off.
 - A prompt on standard input is taken as it is, blank ends apart. One that begins with ``/`` could name a template of
   the subject repository: so there are none.
+- It reaches for nothing besides its route, also without ``PI_OFFLINE``. With the network cut nothing changes. It has no
+  tool for the web.
 - A skill of its own would be read by the model at its leisure, or wrapped by ``/skill:NAME`` with the parameters
   behind it: so its text is the prompt, with the parameters where they belong.
 """
@@ -51,6 +53,7 @@ class Pi:
         "it does not compact during a task: one that outgrows the window ends in context_overflow",
         "it tells no end: a hang after its last word takes the idle limit",
     )
+    server_tools: frozenset[str] = frozenset()
     package: Package = PACKAGES["pi"]
 
     def reader(self) -> StreamReader:
