@@ -157,3 +157,28 @@ def test_the_loop_goes_on_while_it_is_stopped_aside(mark: Mark, children: list[s
         return beats
 
     assert anyio.run(stop) > 5
+
+
+SANDBOX = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "--die-with-parent")
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_what_runs_in_a_namespace_of_processes_has_its_time_to_drain(
+    depth: int, children: list[subprocess.Popen[bytes]], mark: Mark, tmp_path: Path
+) -> None:
+    if subprocess.run(["bwrap", *SANDBOX, "true"], capture_output=True).returncode:
+        pytest.skip("bubblewrap does not work here")
+    program = (sys.executable, "-S", "-c", TIDY, str(tmp_path / "drained"))
+    words = ("bwrap", *SANDBOX, "--bind", str(tmp_path), str(tmp_path)) * depth
+    sandbox = start(children, *words, *program, mark=mark)
+    stopped = ProcessTree(mark, sandbox.pid).stop(10)
+    assert (stopped.how, stopped.survivors) == ("drained", frozenset())
+    assert (tmp_path / "drained").exists()
+    assert sandbox.wait(5) == 0
+
+
+def test_a_sandbox_whose_program_does_not_drain_is_killed(children: list[subprocess.Popen[bytes]], mark: Mark) -> None:
+    if subprocess.run(["bwrap", *SANDBOX, "true"], capture_output=True).returncode:
+        pytest.skip("bubblewrap does not work here")
+    sandbox = start(children, "bwrap", *SANDBOX, sys.executable, "-S", "-c", STUBBORN, mark=mark)
+    assert ProcessTree(mark, sandbox.pid).stop(0.3).how == "killed"

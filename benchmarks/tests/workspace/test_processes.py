@@ -375,3 +375,81 @@ def test_stop_marked_kills_what_carries_the_mark_and_nothing_else(tmp_path: Path
     finally:
         other.kill()
         other.wait()
+
+
+def test_what_is_passed_on_is_open_in_the_program_and_nothing_else(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, b"passed\n")
+        found = "[n for n in map(int, os.listdir('/dev/fd')) if n > 2 and os.path.exists(f'/dev/fd/{n}')]"
+        code = f"import os; print({found}, os.read({reading}, 9))"
+        command = Command(python(code), tmp_path, {}, pass_fds=(reading,))
+        ended, tail = anyio.run(partial(run_captured, command, PATIENT, mark=f"test-fds-{os.getpid()}"))
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert (ended.exit_code, tail) == (0, f"[{reading}] b'passed\\n'\n".encode())
+
+
+def test_limits_count_from_the_moment_that_what_was_awaited_is_over(tmp_path: Path) -> None:
+    limits = ProcessLimits(wall_seconds=0.6, idle_seconds=0.5, drain_seconds=0.3)
+    seen: list[bytes] = []
+    pids: list[int] = []
+
+    async def started(pid: int) -> None:
+        pids.append(pid)
+        with anyio.fail_after(20):
+            while b"".join(seen) != b"up\n":
+                await anyio.sleep(0.01)
+        await anyio.sleep(1)
+
+    def take(data: bytes) -> bool:
+        seen.append(data)
+        return False
+
+    command = Command(
+        ("sh", "-c", "echo up; echo $$ > pid; sleep 1.2; echo over"), tmp_path, {"PATH": os.environ["PATH"]}
+    )
+    run = partial(
+        run_group, command, limits, mark=f"test-begun-{os.getpid()}", on_output=take, stderr=tmp_path / "stderr"
+    )
+    began = time.monotonic()
+    ended = anyio.run(partial(run, started=started))
+    assert (ended.cause, ended.exit_code) == ("exited", 0)
+    assert pids == [int((tmp_path / "pid").read_text())]
+    assert b"".join(seen) == b"up\nover\n"
+    assert ended.wall_seconds <= time.monotonic() - began - 1
+
+
+def test_what_is_raised_before_the_time_counts_stops_the_program_and_is_passed_on(tmp_path: Path) -> None:
+    mark = f"test-{secrets.token_hex(8)}"
+
+    async def started(pid: int) -> None:
+        raise LookupError("not there")
+
+    command = Command(("sh", "-c", "setsid sleep 60 & sleep 60"), tmp_path, {"PATH": os.environ["PATH"]})
+    with pytest.raises(LookupError, match="^not there$"):
+        anyio.run(partial(run_captured, command, HASTY, mark=mark, started=started))
+    assert living(mark) == []
+
+
+def test_a_program_that_ends_while_something_is_awaited_has_exited(tmp_path: Path) -> None:
+    async def started(pid: int) -> None:
+        await anyio.sleep(0.3)
+
+    run = partial(run_captured, Command(("false",), tmp_path, {"PATH": os.environ["PATH"]}), PATIENT, mark="test-soon")
+    ended, _ = anyio.run(partial(run, started=started))
+    assert (ended.cause, ended.exit_code, ended.wall_seconds) == ("exited", 1, 0.0)
+
+
+def test_a_cancellation_while_something_is_awaited_leaves_nothing(tmp_path: Path) -> None:
+    mark = f"test-{secrets.token_hex(8)}"
+
+    async def caller() -> bool:
+        with anyio.move_on_after(0.3) as scope:
+            command = Command(("sleep", "60"), tmp_path, {"PATH": os.environ["PATH"]})
+            await run_captured(command, HASTY, mark=mark, started=lambda pid: anyio.sleep_forever())
+        return scope.cancelled_caught
+
+    assert anyio.run(caller)
+    assert living(mark) == []

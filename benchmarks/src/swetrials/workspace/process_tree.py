@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import anyio
@@ -103,6 +104,9 @@ class ProcessTree:
     def stop(self, drain_seconds: float = 0.0) -> StoppedTree:
         """End all members: TERM and time to drain, then KILL until a look finds nobody.
 
+        What keeps a namespace of processes, as bubblewrap does, gets no TERM: it would end with all inside at once.
+        It ends by itself when nobody is left in there.
+
         Args:
             drain_seconds: from TERM to KILL; 0 for KILL at once.
         """
@@ -124,7 +128,7 @@ class ProcessTree:
             yield StoppedTree("gone", len(self._known))
             return
         if drain_seconds > 0:
-            _signal(members, signal.SIGTERM)
+            _signal(members - _keepers(members) or members, signal.SIGTERM)
             drained_by = time.monotonic() + drain_seconds
             while (members := self.living()) and time.monotonic() < drained_by:
                 yield None
@@ -173,6 +177,25 @@ def _descendants(members: Iterable[psutil.Process], processes: Iterable[psutil.P
         found |= born
         waiting.extend(born)
     return found
+
+
+def _keepers(members: Iterable[psutil.Process]) -> set[psutil.Process]:
+    """Return those that keep a namespace of processes: its first process, and who has made that."""
+    firsts = {process for process in members if _is_first_inside(process)}
+    parents: set[int] = set()
+    for process in firsts:
+        with suppress(psutil.Error):
+            parents.add(process.ppid())
+    return firsts | {process for process in members if process.pid in parents}
+
+
+def _is_first_inside(process: psutil.Process) -> bool:
+    # ``NSpid`` in proc(5): its number in each namespace, from ours to its own.
+    with suppress(OSError):
+        for line in Path(f"/proc/{process.pid}/status").read_bytes().splitlines():
+            if line.startswith(b"NSpid:"):
+                return line.split()[2:][-1:] == [b"1"]
+    return False
 
 
 def _lives(process: psutil.Process) -> bool:

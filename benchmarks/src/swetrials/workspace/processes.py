@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,6 +23,9 @@ Cause = Literal["exited", "grace", "wall_limit", "idle_limit", "budget", "cancel
 """What ended a program. ``exited``: itself. ``grace``: it had said its final word and did not exit. ``budget``
 and ``cancelled`` are for callers' records: :func:`run_group` passes a cancellation on instead of returning."""
 
+Started = Callable[[int], Awaitable[None]]
+"""What is awaited with a program's pid before its time begins to count, while its output is already read."""
+
 _running: set[int] = set()
 # Process groups that are watched, by their leaders.
 
@@ -39,11 +42,12 @@ class LaunchError(KnownError):
 
 @dataclass(frozen=True)
 class Command:
-    """What to start: words (no shell), the working folder, and the whole environment."""
+    """What to start: words (no shell), the working folder, the whole environment, and open files it inherits."""
 
     argv: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]
+    pass_fds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class ProcessLimits:
     """How long a program may take, and how long it is given to end.
 
     Attributes:
-        wall_seconds: from start to end.
+        wall_seconds: from start to end. Where something is awaited before its time counts, that is the start.
         idle_seconds: between two outputs; ``None`` for no limit.
         grace_seconds: from its final word to its end.
         drain_seconds: from TERM to KILL.
@@ -70,7 +74,7 @@ class Ended:
     Attributes:
         exit_code: negative for the signal that ended it; ``None`` when even KILL did not.
         cause: what ended it.
-        wall_seconds: from start to end, on a clock that nobody sets.
+        wall_seconds: from start to end, on a clock that nobody sets; the start is where the limits begin to count.
         survivors: its processes that are alive in spite of KILL; anything but 0 is a fault.
         started_at: in UTC.
         ended_at: in UTC.
@@ -92,6 +96,7 @@ async def run_group(
     on_output: Callable[[bytes], bool],
     stderr: Path,
     stdin: Path | None = None,
+    started: Started | None = None,
 ) -> Ended:
     """Run a program in a session and process group of its own, and leave nothing of it behind.
 
@@ -107,17 +112,25 @@ async def run_group(
             final word. What it raises stops the program and is passed on.
         stderr: file for the standard error.
         stdin: file for the standard input; by default it is empty.
+        started: awaited with the pid once the program runs. The limits begin to count when it has returned, so it
+            has to come to an end itself, also when the program is gone. What it raises stops the program and is
+            passed on.
 
     Raises:
         LaunchError: the program cannot be started.
         OSError: ``stderr`` cannot be written or ``stdin`` not be read.
     """
     with stderr.open("wb") as file:
-        return await _run(command, limits, mark, on_output, file, stdin)
+        return await _run(command, limits, mark, on_output, file, stdin, started)
 
 
 async def run_captured(
-    command: Command, limits: ProcessLimits, *, mark: str, tail_bytes: int = 20_000
+    command: Command,
+    limits: ProcessLimits,
+    *,
+    mark: str,
+    tail_bytes: int = 20_000,
+    started: Started | None = None,
 ) -> tuple[Ended, bytes]:
     """Run a program as :func:`run_group` does and return the end of its output, standard error included.
 
@@ -131,7 +144,7 @@ async def run_captured(
         del tail[:-tail_bytes]
         return False
 
-    ended = await _run(command, limits, mark, keep, subprocess.STDOUT, None)
+    ended = await _run(command, limits, mark, keep, subprocess.STDOUT, None, started)
     return ended, bytes(tail)
 
 
@@ -171,6 +184,7 @@ async def _run(
     on_output: Callable[[bytes], bool],
     stderr: IO[bytes] | int,
     stdin: Path | None,
+    started: Started | None,
 ) -> Ended:
     # A pipe of our own: the one that asyncio would make can keep it from noticing the program's end for as
     # long as a grandchild holds the other end.
@@ -180,7 +194,7 @@ async def _run(
             process = await _start(command, mark, write_end, stderr, stdin)
         finally:
             os.close(write_end)
-        return await _Watch(process, mark, limits, on_output).run(read_end)
+        return await _Watch(process, mark, limits, on_output).run(read_end, started)
     finally:
         os.close(read_end)
 
@@ -200,6 +214,7 @@ async def _start(
                     stdout=stdout,
                     stderr=stderr,
                     start_new_session=True,
+                    pass_fds=command.pass_fds,
                 )
         except OSError as error:
             if not command.cwd.is_dir():
@@ -228,13 +243,15 @@ class _Watch:
         self._final_word: float | None = None
         self._exited: float | None = None
 
-    async def run(self, output: int) -> Ended:
+    async def run(self, output: int, started: Started | None) -> Ended:
         """Watch the program until nothing of it is left."""
         _running.add(self._process.pid)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._read, output)
             tasks.start_soon(self._wait)
             try:
+                if started is not None:
+                    await self._begin(started)
                 cause = await self._until_over()
             finally:
                 with anyio.CancelScope(shield=True):
@@ -243,7 +260,7 @@ class _Watch:
                 tasks.cancel_scope.cancel()
         if self._failure is not None:
             raise self._failure
-        wall_seconds = (self._exited or anyio.current_time()) - self._started
+        wall_seconds = max(0.0, (self._exited or anyio.current_time()) - self._started)
         return Ended(
             exit_code=self._process.returncode,
             cause=cause,
@@ -252,6 +269,14 @@ class _Watch:
             started_at=self._started_at,
             ended_at=self._started_at + timedelta(seconds=wall_seconds),
         )
+
+    async def _begin(self, started: Started) -> None:
+        try:
+            await started(self._process.pid)
+        except Exception as error:
+            self._failure = error
+        self._started_at = datetime.now(UTC)
+        self._started = self._last_output = anyio.current_time()
 
     async def _read(self, output: int) -> None:
         try:
