@@ -428,7 +428,7 @@ def test_what_is_raised_before_the_time_counts_stops_the_program_and_is_passed_o
         raise LookupError("not there")
 
     command = Command(("sh", "-c", "setsid sleep 60 & sleep 60"), tmp_path, {"PATH": os.environ["PATH"]})
-    with pytest.raises(LookupError, match="^not there$"):
+    with pytest.raises(LookupError, match=r"^not there$"):
         anyio.run(partial(run_captured, command, HASTY, mark=mark, started=started))
     assert living(mark) == []
 

@@ -86,11 +86,18 @@ class Held:
 
     Attributes:
         info_fd: where the environment tells who the first process inside is.
-        go_fd: where the command waits for its word.
+        ready_fd: where the command tells that it waits.
+        go_fd: where it waits for its word.
     """
 
     info_fd: int
+    ready_fd: int
     go_fd: int
+
+    @property
+    def fds(self) -> tuple[int, ...]:
+        """The open files that the command needs (:attr:`swetrials.workspace.processes.Command.pass_fds`)."""
+        return self.info_fd, self.ready_fd, self.go_fd
 
 
 def sandbox_name(environment: "Environment") -> str:
