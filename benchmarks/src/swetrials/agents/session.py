@@ -4,7 +4,8 @@ Trials, the probe before them, judges and the dry run all start a CLI in this on
 which route and at whose cost is theirs.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -12,13 +13,31 @@ from typing import Self
 from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
 from swetrials.agents.events import Event, Notice, Tally
 from swetrials.agents.install import Installed
-from swetrials.environments.base import Environment, Network, View
+from swetrials.environments.base import Environment, Held, View
 from swetrials.environments.host import Host
+from swetrials.environments.sealing import Serve, held_start
 from swetrials.errors import in_one_line
 from swetrials.records.config import RunnerConfig
+from swetrials.records.sealing import NetworkAllowed, Sealing
 from swetrials.store.stream_log import StreamLog
 from swetrials.wire.route import Route
-from swetrials.workspace.processes import Command, Ended, ProcessLimits, run_captured, run_group
+from swetrials.workspace.processes import Command, Ended, ProcessLimits, Started, run_captured, run_group
+
+
+@dataclass(frozen=True)
+class Door:
+    """How the route of a sealed CLI is opened to it.
+
+    Attributes:
+        serve: begins to serve the socket that listens inside for the route.
+        allowed: what it may reach.
+        judge: called with what it can reach, before it begins; what it raises keeps it from that.
+    """
+
+    serve: Serve
+    allowed: NetworkAllowed
+    judge: Callable[[Sealing], None]
+
 
 Hear = Callable[[Sequence[Event]], None]
 """Called with what a CLI has just said and done, which may be nothing yet; the tally counts it already."""
@@ -39,7 +58,7 @@ class AgentSession:
         environment: what it runs in.
         installation: the folder that it is installed in, which it may read as well; ``None``: it is not known.
         writable: those of its folders that it may change, where the environment can keep it from that.
-        network: what it can reach.
+        door: seals it, and leaves it the one way to its route; ``None``: the machine's network is open to it.
         tally: what it has come to by now.
     """
 
@@ -49,7 +68,7 @@ class AgentSession:
     environment: Environment = field(default_factory=Host)
     installation: Path | None = None
     writable: Sequence[Path] = ()
-    network: Network = "open"
+    door: Door | None = None
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
@@ -65,6 +84,7 @@ class AgentSession:
         config: RunnerConfig,
         environment: Environment,
         writable: Sequence[Path],
+        door: Door | None = None,
     ) -> Self:
         """Return the session of an agent at one job. An agent that is not installed can be looked at, and not run.
 
@@ -78,24 +98,44 @@ class AgentSession:
             config: the run's.
             environment: what it runs in.
             writable: those of its folders that it may change, where the environment can keep it from that.
+            door: seals it; ``None``: it is not.
         """
         own = view.inside
         job = Job(prompt, skill, route, own.checkout, own.home, own.temporary, own.artifacts, config)
         binary = installed.binary if installed else Path(f"{agent.name}-NOT-INSTALLED")
         installation = installed.folder if installed else None
-        return cls(agent.launch(binary, job), agent.reader(), view, environment, installation, writable)
+        return cls(agent.launch(binary, job), agent.reader(), view, environment, installation, writable, door)
 
     @property
     def command(self) -> Command:
         """What really runs: the CLI's words in its environment, with allow-listed variables."""
+        return self._command(None)
+
+    def _command(self, held: Held | None) -> Command:
         return self.environment.command(
             self.launch.argv,
             self.view,
             variables=self.launch.environment,
             writable=self.writable,
             shown=[self.installation] if self.installation else [],
-            network=self.network,
+            network="none" if self.door else "open",
+            held=held,
         )
+
+    @asynccontextmanager
+    async def _started(self, stderr: Path | None) -> AsyncIterator[tuple[Command, Started | None]]:
+        """Give the command to start, and what has to be awaited before its time begins."""
+        door = self.door
+        if door is None:
+            yield self.command, None
+            return
+        async with held_start() as start:
+
+            async def seal(pid: int) -> None:
+                door.judge(await start.seal(door.serve, network=door.allowed, stderr=stderr))
+                start.release()
+
+            yield self._command(start.held), seal
 
     async def run(
         self, limits: ProcessLimits, *, stderr: Path, log: StreamLog | None = None, hear: Hear = _nothing_more
@@ -110,6 +150,7 @@ class AgentSession:
 
         Raises:
             LaunchError: it cannot be started.
+            SealError: it cannot be sealed.
             OSError: the disk is full or not writable.
         """
         self._write_files()
@@ -129,7 +170,10 @@ class AgentSession:
 
         mark = self.view.outside.root.name
         stdin = self.view.to_outside(self.launch.stdin) if self.launch.stdin else None
-        ended = await run_group(self.command, limits, mark=mark, on_output=on_output, stderr=stderr, stdin=stdin)
+        async with self._started(stderr) as (command, started):
+            ended = await run_group(
+                command, limits, mark=mark, on_output=on_output, stderr=stderr, stdin=stdin, started=started
+            )
         take(reader.events(lambda one: one.finish()))
         return ended
 
@@ -141,7 +185,8 @@ class AgentSession:
             OSError: its files cannot be written.
         """
         self._write_files()
-        return await run_captured(self.command, limits, mark=self.view.outside.root.name)
+        async with self._started(None) as (command, started):
+            return await run_captured(command, limits, mark=self.view.outside.root.name, started=started)
 
     def _write_files(self) -> None:
         for inside, text in self.launch.files.items():

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from swetrials.environments.base import Absence, AbsentError, Held, Network, View
 from swetrials.environments.bubblewrap import Bubblewrap, UncoveredError, confined, given_up, hand_over, probe
 from swetrials.environments.hiding import covered, toolchains
+from swetrials.environments.sealing import hold_words
 from swetrials.records.check import Check
 from swetrials.workspace.processes import Command
 from swetrials.workspace.space import Space
@@ -101,7 +102,7 @@ class BubblewrapEnvironment:
         outside, inside = view.outside, view.inside
         places = dict(zip(outside.folders, inside.folders, strict=True))
         words = confined(
-            argv,
+            hold_words(held, argv) if held else argv,
             bwrap=self.bwrap,
             writable=writable,
             hidden=self.hidden,
@@ -112,7 +113,8 @@ class BubblewrapEnvironment:
             folder=inside.checkout,
         )
         given = {**view.variables, **variables}
-        return Command(words, outside.checkout, allowed_environment(inside.home, inside.temporary, given))
+        variables = allowed_environment(inside.home, inside.temporary, given)
+        return Command(words, outside.checkout, variables, held.fds if held else ())
 
     def hand_over(self, space: Space) -> None:
         """Give an attempt's folders to whom commands run as, before anybody looks at the state they are in."""

@@ -11,14 +11,17 @@ from anyio.to_thread import run_sync
 from swetrials.agents.base import Agent
 from swetrials.agents.events import Tally
 from swetrials.agents.install import find
-from swetrials.agents.session import AgentSession
+from swetrials.agents.session import AgentSession, Door
 from swetrials.environments.base import Environment, View
+from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.dataset import Task
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.requests import RequestsBlock
+from swetrials.records.sealing import Sealing
 from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
@@ -162,13 +165,16 @@ async def probe(prepared: PreparedRun, context: RunContext) -> Check:
     own_route = context.hosting.route(attempt_id)
     context = context.hiding(own_route.secrets)
     async with attempt_space_aside(context.place.work_root, attempt_id) as space:
-        stderr = space.root / "stderr.log"
+        stderr, asked, sealings = space.root / "stderr.log", EnvironmentSpec(), list[Sealing]()
         try:
-            async with open_way(context, own_route, space.root / "requests.jsonl") as way:
-                session = _asking_once(context, context.place.environment.view(space, _PROBE), way.route)
+            async with open_way(context, own_route, space.root / "requests.jsonl", asked) as way:
+                view = context.place.environment.view(space, _PROBE)
+                session = _asking_once(context, view, way.route, way.door(asked, sealings.append))
                 ended = await session.run(ProcessLimits(_PROBE_SECONDS, grace_seconds=2), stderr=stderr)
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {prepared.agent.name}")
+        except SealError as error:
+            return Check("sealing", "failed", str(error), "mend it, or go without: --environment host")
         said = context.place.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
     tally, seen = session.tally, way.meter.block() if way.meter is not None else None
     if _answered(tally, seen):
@@ -213,6 +219,8 @@ def _answered(tally: Tally, seen: RequestsBlock | None) -> bool:
     return kind is OutcomeKind.COMPLETED or bool(tally.usage.usage.output)
 
 
-def _asking_once(context: RunContext, view: View, route: Route) -> AgentSession:
+def _asking_once(context: RunContext, view: View, route: Route, door: Door | None) -> AgentSession:
     config = context.config.model_copy(update={"request_retries": 1, "max_turns": 1})
-    return replace(context, config=config).agent_session(view, _PROBE_PROMPT, route, view.outside.folders, skill=None)
+    return replace(context, config=config).agent_session(
+        view, _PROBE_PROMPT, route, view.outside.folders, skill=None, door=door
+    )

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import anyio
 from anyio.to_thread import run_sync
 
-from swetrials.environments.machine import Machine, environment_record
 from swetrials.records.dataset import repository_name
-from swetrials.records.metrics import PATCH, AttemptRecord, AttemptStart
-from swetrials.records.sealing import Sealing
-from swetrials.store.files import write_atomically, write_record, write_record_once
+from swetrials.records.metrics import PATCH, AttemptRecord
+from swetrials.store.files import write_atomically, write_record_once
 from swetrials.trials.attempt_session import AttemptSession, Watch, drive
 from swetrials.trials.gathering import gather
 from swetrials.trials.plan import prompt_for
@@ -22,8 +20,6 @@ from swetrials.workspace.processes import Ended
 from swetrials.workspace.space import Space, attempt_space_aside, require_room
 
 ATTEMPT = "attempt.json"
-START = "start.json"
-
 LOST = "lost"
 """``ended_by`` of an attempt on another machine that is gone, and of which only what was heard by then is known."""
 
@@ -54,6 +50,7 @@ async def run_attempt(
         ProviderError: there is no route any more.
         GitError: the checkout cannot be made.
         LaunchError: the agent cannot be started.
+        SealError: the agent cannot be sealed.
         OSError: the disk is full or not writable.
     """
     route = context.hosting.route(attempt_id)
@@ -64,7 +61,6 @@ async def run_attempt(
         aside = await run_sync(_furnish, context, order, space)
         view = context.place.environment.view(space, repository_name(order.repo))
         prompt = prompt_for(order.trial.task, view.inside.checkout, view.inside.artifacts, order.only)
-        machine = Machine.now()
         session = AttemptSession(
             context=context,
             trial=order.trial,
@@ -75,12 +71,8 @@ async def run_attempt(
             prompt=prompt,
             aside=aside,
             writable=space.folders,
-            machine=machine,
-            environment=environment_record(context.place.environment.kind, machine),
-            sealing=Sealing(state="open", network="model", why="it shares the machine's network"),
+            asked=order.environment,
         )
-        started = AttemptStart(environment=session.environment, sealing=session.sealing)
-        write_record(order.folder / START, started)
         try:
             ended = await drive(session, watch)
         except (OSError, anyio.get_cancelled_exc_class()):

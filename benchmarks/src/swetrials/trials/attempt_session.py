@@ -10,11 +10,14 @@ import anyio
 from swetrials.agents.events import Event, Tally
 from swetrials.agents.trajectory import TrajectoryRecorder
 from swetrials.environments.base import View
-from swetrials.environments.machine import Machine
+from swetrials.environments.machine import Machine, environment_record
+from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import Telemetry
-from swetrials.records.environment import EnvironmentRecord
+from swetrials.records.environment import EnvironmentRecord, EnvironmentSpec
+from swetrials.records.metrics import AttemptStart
 from swetrials.records.requests import RequestRecord
 from swetrials.records.sealing import Sealing
+from swetrials.store.files import write_record
 from swetrials.store.stream_log import StreamLog
 from swetrials.trials.costing import attempt_cost
 from swetrials.trials.gathering import STDERR, STREAM, AttemptOutput
@@ -26,6 +29,9 @@ from swetrials.trials.usage_reconciliation import usage_block
 from swetrials.wire.route import Route
 from swetrials.workspace.instructions import SetAside
 from swetrials.workspace.processes import Cause, Ended, ProcessLimits
+
+START = "start.json"
+"""What an attempt ran in and could reach, kept as it begins."""
 
 _GRACE_SECONDS = 5.0
 
@@ -48,7 +54,7 @@ class AttemptSession:
         aside: what of the checkout it is not to see.
         writable: those of its folders that it may change.
         machine: as it is before the agent starts.
-        environment: what the agent runs in.
+        asked: what the agent is to run in.
         sealing: what the agent can reach, known as soon as it is about to start.
     """
 
@@ -61,6 +67,7 @@ class AttemptSession:
     prompt: str
     aside: tuple[SetAside, ...]
     writable: Sequence[Path]
+    asked: EnvironmentSpec
     tally: Tally = field(default_factory=Tally)
     recorder: TrajectoryRecorder = field(init=False)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -68,7 +75,6 @@ class AttemptSession:
     telemetry: Telemetry | None = None
     cost_usd: float | None = None
     machine: Machine = field(default_factory=Machine.now)
-    environment: EnvironmentRecord | None = None
     sealing: Sealing | None = None
 
     def __post_init__(self) -> None:
@@ -78,6 +84,25 @@ class AttemptSession:
         """Keep what the agent has said and done, and tell who listens."""
         self.recorder.add(events)
         self.context.listen(self.trial, events)
+
+    @property
+    def environment(self) -> EnvironmentRecord:
+        """What the agent runs in."""
+        return environment_record(
+            self.context.place.environment.kind, self.machine, memory_gb_asked=self.asked.memory_gb
+        )
+
+    def judge(self, sealing: Sealing) -> None:
+        """Keep what the agent can reach, before it begins, also for whoever finds the folder of a killed attempt.
+
+        Raises:
+            SealError: it may not begin.
+            OSError: the disk is full or not writable.
+        """
+        self.sealing = sealing
+        write_record(self.folder / START, AttemptStart(environment=self.environment, sealing=sealing))
+        if why := sealing.refused(require_sealed=self.context.config.require_sealed):
+            raise SealError(f"not sealed: {why}")
 
     def cut_short(self, cause: Cause) -> Ended:
         """Return the end, now, of an agent that did not come to its own."""
@@ -113,6 +138,7 @@ async def drive(session: AttemptSession, watch: Watch) -> Ended:
 
     Raises:
         LaunchError: it cannot be started.
+        SealError: it cannot be sealed.
         OSError: the disk is full or not writable.
     """
     ended: Ended | None = None
@@ -130,10 +156,15 @@ async def _drive(session: AttemptSession, watch: Watch) -> Ended:
 
     async with (
         context.hosting.telemetry(single_tenant=context.config.concurrency == 1) as session.telemetry,
-        open_way(context, session.route, session.folder / "requests.jsonl", on_request) as session.way,
+        open_way(context, session.route, session.folder / "requests.jsonl", session.asked, on_request) as session.way,
     ):
         agent = context.agent_session(
-            session.view, session.prompt, session.way.route, session.writable, skill=context.skill
+            session.view,
+            session.prompt,
+            session.way.route,
+            session.writable,
+            skill=context.skill,
+            door=session.way.door(session.asked, session.judge),
         )
         session.tally = agent.tally
         limits = ProcessLimits(

@@ -1,11 +1,15 @@
-"""An attempt's way to the model, with the meter on it."""
+"""An attempt's way to the model, with the meter on it, and what it can reach beside that."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from swetrials.agents.session import Door
+from swetrials.environments.sealing import SEALED_PORT, SealError
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.requests import RequestRecord
+from swetrials.records.sealing import Sealing
 from swetrials.trials.run_context import RunContext
 from swetrials.wire.meter import CannotSign, Meter, metered
 from swetrials.wire.route import Route
@@ -15,17 +19,35 @@ from swetrials.wire.route import Route
 class Way:
     """An attempt's way to the model: what the agent is given, and the meter on it.
 
-    ``unmetered`` says why there is no meter where there should be one.
+    ``unmetered`` says why there is no meter where there should be one, and ``open_because`` why nothing keeps the
+    agent on this way; it is empty where the agent is to be sealed.
     """
 
     route: Route
     meter: Meter | None = None
     unmetered: str = ""
+    open_because: str = ""
+
+    def door(self, asked: EnvironmentSpec, judge: Callable[[Sealing], None]) -> Door | None:
+        """Return how the agent is sealed; ``judge`` is told what it can reach, at once where nothing seals it.
+
+        Args:
+            asked: what the agent was to reach.
+            judge: called with it; what it raises keeps the agent from beginning.
+        """
+        if self.meter is not None and not self.open_because:
+            return Door(self.meter.serve, asked.network, judge)
+        judge(Sealing(state="open", network=asked.network, why=self.open_because))
+        return None
 
 
 @asynccontextmanager
 async def open_way(
-    context: RunContext, route: Route, log: Path, observe: Callable[[RequestRecord], None] | None = None
+    context: RunContext,
+    route: Route,
+    log: Path,
+    asked: EnvironmentSpec,
+    observe: Callable[[RequestRecord], None] | None = None,
 ) -> AsyncIterator[Way]:
     """Put the meter on a route, unless the configuration says otherwise or it cannot sign for the route.
 
@@ -35,17 +57,39 @@ async def open_way(
         context: the run.
         route: the real way to the model.
         log: where the meter logs each request.
+        asked: what the agent may reach.
         observe: called with each request when it ends, where there is a meter.
+
+    Raises:
+        SealError: the agent is to be sealed, and has no way that a meter can stand on.
     """
     async with AsyncExitStack() as stack:
-        way = Way(route)
+        why = _open_because(context, asked)
+        way = Way(route, open_because=why)
         if context.config.meter:
             try:
                 passing = metered(
-                    route, log, context.place.redactor, keep_bodies=context.config.keep_bodies, observe=observe
+                    route,
+                    log,
+                    context.place.redactor,
+                    keep_bodies=context.config.keep_bodies,
+                    observe=observe,
+                    port=None if why else SEALED_PORT,
                 )
                 meter = await stack.enter_async_context(passing)
-                way = Way(meter.route, meter)
+                way = Way(meter.route, meter, open_because=why)
             except CannotSign as reason:
-                way = Way(route, unmetered=str(reason))
+                if not why:
+                    fix = "or give the dataset network: open"
+                    raise SealError(f"the agent cannot be sealed: {reason}; {fix}") from None
+                way = Way(route, unmetered=str(reason), open_because=why)
         yield way
+
+
+def _open_because(context: RunContext, asked: EnvironmentSpec) -> str:
+    environment = context.place.environment
+    if asked.network == "open":
+        return "the dataset asks for network: open"
+    if not environment.seals:
+        return f"on the {environment.kind} nothing keeps a program from the network"
+    return "" if context.config.meter else "without the meter there is no other way to the model than the network"

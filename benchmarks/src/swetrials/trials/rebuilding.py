@@ -17,7 +17,8 @@ from swetrials.records.usage import UsageReport
 from swetrials.store.files import RecordError, read_record
 from swetrials.store.reading import read_bytes
 from swetrials.store.results import ATTEMPTS, TrialFolder
-from swetrials.trials.attempt import ATTEMPT, LOST, START
+from swetrials.trials.attempt import ATTEMPT, LOST
+from swetrials.trials.attempt_session import START
 from swetrials.trials.costing import Pricing, attempt_cost
 from swetrials.trials.gathering import STREAM, turns_of
 from swetrials.trials.sealing_record import sealing_with_bill

@@ -8,12 +8,13 @@ from typing import Literal, Self
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event
 from swetrials.agents.install import Installed
-from swetrials.agents.session import AgentSession
+from swetrials.agents.session import AgentSession, Door
 from swetrials.environments.base import View
 from swetrials.environments.work_context import WorkContext
 from swetrials.hosting.base import Hosting, Provider
 from swetrials.pricing.book import PriceBook
 from swetrials.records.config import RunnerConfig
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.limits import Limits
 from swetrials.trials.backoff import Backoff
 from swetrials.trials.budget import Budget
@@ -51,7 +52,14 @@ class RunContext:
         return replace(self, place=self.place.hiding(secrets))
 
     def agent_session(
-        self, view: View, prompt: str, route: Route, writable: Sequence[Path], *, skill: Skill | None
+        self,
+        view: View,
+        prompt: str,
+        route: Route,
+        writable: Sequence[Path],
+        *,
+        skill: Skill | None,
+        door: Door | None,
     ) -> AgentSession:
         """Return the agent, ready to be run on a prompt.
 
@@ -61,6 +69,7 @@ class RunContext:
             route: its way to the model.
             writable: those of its folders that it may change.
             skill: what it follows.
+            door: seals it; ``None``: it is not.
         """
         return AgentSession.of(
             self.agent,
@@ -72,12 +81,13 @@ class RunContext:
             config=self.config,
             environment=self.place.environment,
             writable=writable,
+            door=door,
         )
 
 
 @dataclass(frozen=True)
 class Order:
-    """One attempt to make: the trial, the pinned commit, and what an earlier attempt left to build on.
+    """One attempt to make: the trial, the pinned commit, what it runs in, and what an earlier attempt left to build on.
 
     ``queued_seconds`` is how long it had to wait for its start, since the attempt before it ended.
     """
@@ -87,6 +97,7 @@ class Order:
     commit: str
     number: int
     reason: Literal["first", "topup", "retry"]
+    environment: EnvironmentSpec = field(default_factory=EnvironmentSpec)
     only: tuple[str, ...] = ()
     earlier: dict[str, bytes] = field(default_factory=dict)
     queued_seconds: float = 0.0

@@ -10,6 +10,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
+from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import ProviderError
 from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
@@ -68,9 +69,11 @@ async def run_trial(
         require_room(context.place.work_root, trial.folder.path)
         ledger.commit = await run_sync(context.place.repositories.resolve, repo, trial.task.ref)
         write_record(trial.folder.metrics_file, record_of(ledger, ended=None))
-        order = Order(trial, repo, ledger.commit, number=ledger.earlier.next_number, reason="first")
+        asked = dataset.dataset.environment_of(trial.task)
+        number = ledger.earlier.next_number
+        order = Order(trial, repo, ledger.commit, number=number, reason="first", environment=asked)
         await _attempts(ledger, order, observe, machines)
-    except (GitError, LaunchError, ProviderError, OSError) as error:
+    except (GitError, LaunchError, ProviderError, SealError, OSError) as error:
         ledger.failure = environment_failure(error)
     except anyio.get_cancelled_exc_class():
         _finish(ledger, observe)
@@ -153,6 +156,8 @@ def environment_failure(error: Exception) -> Outcome:
         return Outcome.of(OutcomeKind.DISK_FULL, detail)
     if isinstance(error, ProviderError):
         return Outcome.of(OutcomeKind.AUTH_FAILED, detail)
+    if isinstance(error, SealError):
+        return Outcome.of(OutcomeKind.NOT_SEALED, detail)
     if isinstance(error, GitError):
         return Outcome.of(OutcomeKind.CHECKOUT_FAILED, detail)
     return Outcome.of(OutcomeKind.AGENT_CRASHED, detail, blame=Blame.ENVIRONMENT)

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
+from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import ProviderError
 from swetrials.judging.reply import ReplyError
 from swetrials.records.dataset import repository_name
@@ -45,8 +46,8 @@ async def judge_task(context: RunContext, dataset: LoadedDataset, trial: Trial, 
     repo = dataset.repo_address(trial.task)
     try:
         commit = await run_sync(context.place.repositories.resolve, repo, trial.task.ref)
-        await _in_checkout(context, trial, repo, commit, watch, keep)
-    except (GitError, LaunchError, ProviderError, OSError) as error:
+        await _in_checkout(context, dataset, trial, repo, commit, watch, keep)
+    except (GitError, LaunchError, ProviderError, SealError, OSError) as error:
         outcome = environment_failure(error)
         keep(
             InputJudgment(
@@ -61,7 +62,9 @@ async def judge_task(context: RunContext, dataset: LoadedDataset, trial: Trial, 
         )
 
 
-async def _in_checkout(context: RunContext, trial: Trial, repo: str, commit: str, watch: Watch, keep: Keep) -> None:
+async def _in_checkout(
+    context: RunContext, dataset: LoadedDataset, trial: Trial, repo: str, commit: str, watch: Watch, keep: Keep
+) -> None:
     judging_id = f"{trial.label[:40]}-judging-{secrets.token_hex(4)}"
     route = context.hosting.route(judging_id)
     context = context.hiding(route.secrets)
@@ -82,10 +85,11 @@ async def _in_checkout(context: RunContext, trial: Trial, repo: str, commit: str
             prompt=question(trial.task, view.inside.checkout),
             aside=aside,
             writable=[space.home, space.artifacts, space.temporary],
+            asked=dataset.dataset.environment_of(trial.task),
         )
         try:
             ended = await drive(session, watch)
-        except LaunchError:
+        except (LaunchError, SealError):
             context.budget.end(judging_id, None)
             raise
         except OSError as error:
