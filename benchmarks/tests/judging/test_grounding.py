@@ -35,7 +35,7 @@ def ran(command: str, output: str, exit_code: int | None = 0) -> list[Event]:
 
 
 def grounding_of(checkout: Path, *events: list[Event]) -> Grounding:
-    witness = GroundingWitness(checkout)
+    witness = GroundingWitness(checkout, checkout)
     for batch in events:
         witness.add(batch)
     return witness.grounding

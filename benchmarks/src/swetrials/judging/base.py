@@ -9,6 +9,7 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.judging.routes import JudgeRoute
 from swetrials.records.check import Check
 from swetrials.records.dataset import RepositoryAddress, Task
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.evaluation import RubricEvaluation, TestsEvaluation
 from swetrials.records.outcome import Outcome
 
@@ -21,7 +22,7 @@ class Submission:
     full id, or the task's ref when no record tells).
     ``artifacts`` maps a file name to its text, ``None`` where the trial did not leave it. ``patch`` is the
     change as bytes, ``None`` or empty when there is none. ``hidden_files`` maps a path in the repository to
-    the file or folder that the tests judge puts there.
+    the file or folder that the tests judge puts there. ``environment`` is what the task's commands run in.
     """
 
     task: Task
@@ -32,6 +33,7 @@ class Submission:
     artifacts: Mapping[str, str | None]
     patch: bytes | None
     hidden_files: Mapping[str, Path] = field(default_factory=dict)
+    environment: EnvironmentSpec = field(default_factory=EnvironmentSpec)
 
 
 @dataclass(frozen=True)

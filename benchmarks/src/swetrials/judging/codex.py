@@ -24,8 +24,10 @@ from swetrials.agents.codex.stream import CodexReader
 from swetrials.agents.events import Tally
 from swetrials.agents.install import Installed, find
 from swetrials.agents.packages import PACKAGES
-from swetrials.agents.session import AgentSession
-from swetrials.environments.base import View
+from swetrials.agents.session import AgentSession, Door
+from swetrials.environments.base import Environment, View
+from swetrials.environments.host import Host
+from swetrials.environments.sealing import SEALED_PORT, SealError
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.asking import JudgeAnswer, score_by_asking, scored_by_rule, unscored
 from swetrials.judging.base import JudgeSettings, Submission
@@ -35,12 +37,13 @@ from swetrials.judging.prompt import judging_prompt
 from swetrials.judging.routes import EndpointRoute, PersonalRoute, refuses
 from swetrials.judging.rubric import present_units, reply_schema
 from swetrials.records.check import Check
+from swetrials.records.dataset import repository_name
 from swetrials.records.evaluation import UNITS, JudgeBlock, RubricEvaluation, judge_label
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.sealing import Sealing
 from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.store.files import sha256_of
-from swetrials.store.redaction import Redactor
 from swetrials.store.stream_log import StreamLog
 from swetrials.wire.meter import Meter, metered
 from swetrials.wire.route import Route
@@ -68,6 +71,7 @@ _SETTINGS = (
 _CHECK = "judge"
 _NOT_INSTALLED = "codex is not installed: no rubric scores"
 _COMMAND_SECONDS = 60.0
+_PROOF = "proof"
 _PROOF_PROMPT = "Reply with the single word: ready\n"
 
 
@@ -121,7 +125,7 @@ class CodexJudge:
         try:
             async with attempt_space_aside(place.work_root, f"judge-{secrets.token_hex(6)}") as space:
                 return await self._judged(submission, place, space, log, installed)
-        except (CheckoutFailed, LaunchError, SpaceError, OSError) as error:
+        except (CheckoutFailed, LaunchError, SealError, SpaceError, OSError) as error:
             return unscored(place.redactor.text(str(error)))
 
     async def prove(self, place: WorkContext) -> Check:
@@ -141,16 +145,18 @@ class CodexJudge:
                 return await self._proved(place, space, installed)
             except LaunchError as error:
                 return Check(_CHECK, "failed", str(error), "make setup installs Codex")
+            except SealError as error:
+                return Check(_CHECK, "failed", str(error), "mend it, or judge with --judge tests alone")
 
     async def _proved(self, place: WorkContext, space: Space, installed: Installed) -> Check:
         route, limit = self.settings.route, self.settings.timeout_seconds
-        async with _watched(self.settings, space, place.redactor) as (settings, meter):
-            codex = _Codex(settings, space, installed.binary)
+        async with _opened(self.settings, place, space, installed, _PROOF) as codex:
             if isinstance(route, PersonalRoute) and route.needs_login and await codex.lacks_login():
                 # Codex would try until its limit to be let in without one.
                 return Check(_CHECK, "failed", "your own Codex is not logged in", route.remedy)
             with StreamLog(space.artifacts / "proof.jsonl", place.redactor) as stream:
                 answer = await codex.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
+        meter = codex.meter
         if answer.failure:
             told = answer.failure
             if meter is not None and isinstance(route, EndpointRoute):
@@ -172,7 +178,6 @@ class CodexJudge:
         self, submission: Submission, place: WorkContext, space: Space, log: Path, installed: Installed
     ) -> RubricEvaluation:
         commit = await clean_checkout(place.repositories, submission, space.checkout)
-        codex = _Codex(self.settings, space, installed.binary)
         block = JudgeBlock(
             name=self.name,
             provider=self.settings.route.provider,
@@ -185,47 +190,75 @@ class CodexJudge:
         )
         schema = space.temporary / "reply-schema.json"
         schema.write_bytes(orjson.dumps(reply_schema(present_units(submission))))
-        with StreamLog(log, place.redactor) as stream:
-            ask = partial(codex.ask, limit_seconds=self.settings.timeout_seconds, schema=schema, stream=stream)
-            return await score_by_asking(submission, block, ask, place.redactor)
+        repository = repository_name(submission.repo)
+        async with _opened(self.settings, place, space, installed, repository) as codex:
+            with StreamLog(log, place.redactor) as stream:
+                ask = partial(codex.ask, limit_seconds=self.settings.timeout_seconds, schema=schema, stream=stream)
+                said = await score_by_asking(submission, block, ask, place.redactor)
+        return said.model_copy(update={"judge": codex.witnessed(said.judge)}) if said.judge else said
 
 
 @asynccontextmanager
-async def _watched(
-    settings: JudgeSettings, space: Space, redactor: Redactor
-) -> AsyncIterator[tuple[JudgeSettings, Meter | None]]:
-    """Put the meter on the way to an endpoint, to see which model answers; the other routes are Codex's own."""
+async def _opened(
+    settings: JudgeSettings, place: WorkContext, space: Space, installed: Installed, repository: str
+) -> AsyncIterator["_Codex"]:
+    """Give Codex its way to the model: through the meter, sealed, where that has an address and a key.
+
+    The other ways are Codex's own, with the person's login or AWS credentials, and it goes them on the host.
+    """
     route = settings.route
     if not isinstance(route, EndpointRoute):
-        yield settings, None
+        yield _Codex(settings, View(space, space), Host(), installed)
         return
+    environment = place.environment
     real = Route(frozenset({"openai-responses"}), route.base_url, route.api_key, settings.model or "")
-    async with metered(real, space.root / "requests.jsonl", redactor) as meter:
+    port = SEALED_PORT if environment.seals else None
+    async with metered(real, space.root / "requests.jsonl", place.redactor, port=port) as meter:
         passing = replace(route, base_url=meter.route.base_url, api_key=meter.route.api_key)
-        yield replace(settings, route=passing), meter
+        view = environment.view(space, repository)
+        yield _Codex(replace(settings, route=passing), view, environment, installed, meter)
 
 
 class _Codex:
     """Codex as a judge: its settings, its private folders, and what is started in them."""
 
-    def __init__(self, settings: JudgeSettings, space: Space, binary: Path) -> None:
+    def __init__(
+        self,
+        settings: JudgeSettings,
+        view: View,
+        environment: Environment,
+        installed: Installed,
+        meter: Meter | None = None,
+    ) -> None:
+        self.meter = meter
         self._settings = settings
-        self._binary = binary
-        self._space = space
-        self._environment = dict(settings.route.environment())
+        self._view = view
+        self._environment = environment
+        self._installed = installed
+        self._variables = dict(settings.route.environment())
         self._files: dict[Path, str] = {}
+        self._sealing = Sealing(state="open", network="open", why=self._open_because())
         if (config := settings.route.config()) is not None:
-            codex_home = space.home / ".codex"
+            codex_home = view.inside.home / ".codex"
             self._files[codex_home / CONFIG_FILE] = config
-            self._environment["CODEX_HOME"] = str(codex_home)
+            self._variables["CODEX_HOME"] = str(codex_home)
+
+    def witnessed(self, block: JudgeBlock) -> JudgeBlock:
+        """Return what is said of the judge, with what it could reach and, where there is a meter, what it used."""
+        update: dict[str, object] = {"sealing": self._sealing}
+        if self.meter is not None:
+            update["usage"] = self.meter.block().usage
+        return block.model_copy(update=update)
 
     async def ask(self, prompt: str, limit_seconds: float, schema: Path | None, stream: StreamLog) -> JudgeAnswer:
         """Put one prompt to Codex and wait for its last word."""
-        prompt_file = self._space.temporary / "prompt.txt"
-        errors = self._space.temporary / "stderr.txt"
-        witness = GroundingWitness(self._space.checkout)
-        launch = Launch(self._argv(schema), self._environment, {**self._files, prompt_file: prompt}, prompt_file)
-        session = AgentSession(launch, CodexReader(), View(self._space, self._space))
+        outside, inside = self._view.outside, self._view.inside
+        prompt_file = inside.temporary / "prompt.txt"
+        errors = outside.temporary / "stderr.txt"
+        witness = GroundingWitness(outside.checkout, inside.checkout)
+        schema_inside = schema and inside.temporary / schema.name
+        launch = Launch(self._argv(schema_inside), self._variables, {**self._files, prompt_file: prompt}, prompt_file)
+        session = self._session(launch, self._door())
         ended = await session.run(ProcessLimits(limit_seconds), stderr=errors, log=stream, hear=witness.add)
         end = session.tally.end
         return JudgeAnswer(
@@ -249,16 +282,40 @@ class _Codex:
 
     async def _tell(self, *words: str) -> tuple[Ended, bytes]:
         """Run a command of Codex's that asks no model, and return what it printed."""
-        launch = Launch((str(self._binary), *words), self._environment, self._files)
-        return await AgentSession(launch, CodexReader(), View(self._space, self._space)).run_captured(
-            ProcessLimits(_COMMAND_SECONDS)
+        launch = Launch((str(self._installed.binary), *words), self._variables, self._files)
+        return await self._session(launch, None).run_captured(ProcessLimits(_COMMAND_SECONDS))
+
+    def _session(self, launch: Launch, door: Door | None) -> AgentSession:
+        return AgentSession(
+            launch,
+            CodexReader(),
+            self._view,
+            self._environment,
+            self._installed.folder,
+            self._view.outside.folders,
+            door,
         )
+
+    def _door(self) -> Door | None:
+        if self.meter is None or not self._environment.seals:
+            return None
+        return Door(self.meter.serve, "model", self._sealed)
+
+    def _sealed(self, sealing: Sealing) -> None:
+        self._sealing = sealing
+        if why := sealing.refused(require_sealed=False):
+            raise SealError(f"the judge is not sealed: {why}")
+
+    def _open_because(self) -> str:
+        if self.meter is None:
+            return f"by its route, {self._settings.route.provider}, Codex reaches its model itself"
+        return f"on the {self._environment.kind} nothing keeps a program from the network"
 
     def _argv(self, schema: Path | None) -> tuple[str, ...]:
         chosen = self._settings
         effort = (f'model_reasoning_effort="{chosen.reasoning_effort}"',) if chosen.reasoning_effort else ()
         return exec_argv(
-            self._binary,
+            self._installed.binary,
             model=chosen.model,
             sandbox="read-only",
             settings=(*_SETTINGS, *effort),

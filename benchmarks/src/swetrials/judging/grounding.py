@@ -28,9 +28,10 @@ _TELLING_LENGTH = 8
 
 @dataclass
 class GroundingWitness:
-    """Counts what a judge's events show of its work in ``checkout``."""
+    """Counts what a judge's events show of its work in ``checkout``, which the judge found at ``inside``."""
 
     checkout: Path
+    inside: Path
     commands_run: int = 0
     commands_failed: int = 0
     searched: bool = False
@@ -68,20 +69,25 @@ class GroundingWitness:
 
     def _stage(self, stage: "Stage", output: str) -> None:
         searches = stage.is_search
-        if searches and not stage.piped and self._is_inside(self.checkout / stage.folder):
+        if searches and not stage.piped and self._is_inside(self._lies(stage.folder)):
             self.searched = True
         for path in self._files(stage):
             if searches or _shows(output, path):
                 self.files_read.add(path.relative_to(self._root).as_posix())
 
     def _files(self, stage: "Stage") -> Iterator[Path]:
-        folder = self.checkout / stage.folder
+        folder = self._lies(stage.folder)
         for word in stage.words:
             # `git show REVISION:PATH` names the path behind the colon.
             for name in {word, word.partition(":")[2]} - {""}:
-                for path in _expand(folder, name):
+                for path in _expand(folder, str(self._lies(name)) if name.startswith("/") else name):
                     if _is_file(path) and self._is_inside(path):
                         yield Path(os.path.realpath(path))
+
+    def _lies(self, named: str) -> Path:
+        """Return where a folder or file is that the judge names, from its checkout or by its whole path."""
+        path = self.inside / named
+        return self.checkout / path.relative_to(self.inside) if path.is_relative_to(self.inside) else path
 
     @property
     def _root(self) -> Path:

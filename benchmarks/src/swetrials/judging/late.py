@@ -119,6 +119,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
         artifacts=texts,
         patch=read_bytes(patch) if patch.is_file() else None,
         hidden_files=dataset.hidden_files(task),
+        environment=dataset.dataset.environment_of(task),
     )
 
 

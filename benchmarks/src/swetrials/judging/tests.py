@@ -2,15 +2,17 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
 import orjson
 from anyio import to_thread
 
-from swetrials.environments.base import View
+from swetrials.environments.base import Environment, Network, View
+from swetrials.environments.machine import Machine, environment_record
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
@@ -18,7 +20,9 @@ from swetrials.judging.hidden import PlacementError, contents, place_hidden_file
 from swetrials.records.argv import Argv
 from swetrials.records.check import Check
 from swetrials.records.dataset import Verify, repository_name
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
+from swetrials.records.sealing import Sealing
 from swetrials.store.clock import utc_now
 from swetrials.store.files import sha256_of
 from swetrials.workspace.patch import PatchError, apply_patch
@@ -31,6 +35,9 @@ _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\
 # Control sequences (ECMA-48: CSI), a terminal's own (OSC), and single control characters.
 _NO_SUCH_PROGRAM = 127
 # As a shell would say it.
+
+_Run = Callable[[Argv, Literal["setup", "verify"], float], Awaitable[CommandResult]]
+# Runs a command of a stage, with its limit in seconds.
 
 
 @dataclass(frozen=True)
@@ -96,18 +103,28 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
     except PlacementError as error:
         return _failed(str(error), patch_applied=True) if submission.patch else _unscored(str(error))
     view = place.environment.view(space, repository_name(submission.repo))
-    evaluation = await _verified(verify, view, place)
-    return evaluation.model_copy(update={"patch_applied": True if submission.patch else None})
+    run = partial(_run, view=view, place=place, asked=submission.environment)
+    machine = Machine.now()
+    evaluation = await _verified(verify, run)
+    return evaluation.model_copy(
+        update={
+            "patch_applied": True if submission.patch else None,
+            "environment": environment_record(
+                place.environment.kind, machine, memory_gb_asked=submission.environment.memory_gb
+            ),
+            "sealing": _sealing(place.environment, submission.environment),
+        }
+    )
 
 
-async def _verified(verify: Verify, view: View, place: WorkContext) -> TestsEvaluation:
+async def _verified(verify: Verify, run: _Run) -> TestsEvaluation:
     results: list[CommandResult] = []
     for argv in verify.setup:
-        results.append(await _run(argv, "setup", verify.timeout_seconds, view, place))
+        results.append(await run(argv, "setup", verify.timeout_seconds))
         if not results[-1].passed:
             return _unscored(f"setup failed: {_described(results[-1])}", results)
     for argv in verify.commands:
-        results.append(await _run(argv, "verify", verify.timeout_seconds, view, place))
+        results.append(await run(argv, "verify", verify.timeout_seconds))
     verified = [result for result in results if result.stage == "verify"]
     failed = [result for result in verified if not result.passed]
     return TestsEvaluation(
@@ -121,11 +138,16 @@ async def _verified(verify: Verify, view: View, place: WorkContext) -> TestsEval
 
 
 async def _run(
-    argv: Argv, stage: Literal["setup", "verify"], limit_seconds: float, view: View, place: WorkContext
+    argv: Argv,
+    stage: Literal["setup", "verify"],
+    limit_seconds: float,
+    view: View,
+    place: WorkContext,
+    asked: EnvironmentSpec,
 ) -> CommandResult:
     space = view.outside
     writable = (space.checkout, space.home, space.temporary)
-    command = place.environment.command(argv, view, variables={}, writable=writable, network="open")
+    command = place.environment.command(argv, view, variables={}, writable=writable, network=_network(asked))
     try:
         ended, tail = await run_captured(
             command, ProcessLimits(wall_seconds=limit_seconds), mark=view.outside.root.name, tail_bytes=_TAIL_BYTES
@@ -141,6 +163,20 @@ async def _run(
         duration_seconds=round(ended.wall_seconds, 3),
         output_tail=place.redactor.text(tail.decode(errors="replace")),
     )
+
+
+def _network(asked: EnvironmentSpec) -> Network:
+    """Return what tests can reach: nothing, unless the task has an open network."""
+    return "open" if asked.network == "open" else "none"
+
+
+def _sealing(environment: Environment, asked: EnvironmentSpec) -> Sealing:
+    if _network(asked) == "open":
+        return Sealing(state="open", network="open", why="the dataset asks for network: open")
+    if not environment.seals:
+        why = f"on the {environment.kind} nothing keeps a program from the network"
+        return Sealing(state="open", network=asked.network, why=why)
+    return Sealing(state="declared", network=asked.network, why="started without a network, in which nothing was tried")
 
 
 def _described(result: CommandResult) -> str:
