@@ -132,3 +132,10 @@ def test_settings_that_cannot_be_read_are_named(tmp_path: Path, data: bytes | No
         ClaudeCode().check_settings(path)
     path.write_text('{"env": {}}')
     ClaudeCode().check_settings(path)
+
+
+def test_its_own_sandbox_is_the_users_to_choose_and_not_the_repositorys(tmp_path: Path) -> None:
+    own = tmp_path / "settings.json"
+    own.write_text('{"sandbox": {"enabled": true, "enableWeakerNestedSandbox": true}}')
+    assert settings(launch())["sandbox"] == {"enabled": False}
+    assert settings(launch(settings_file=str(own)))["sandbox"] == {"enabled": True, "enableWeakerNestedSandbox": True}

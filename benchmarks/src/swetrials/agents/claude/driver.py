@@ -125,6 +125,9 @@ class ClaudeCode:
         # The key stands here too: the repository's settings rank above the process environment.
         pinned = {name: value for name, value in route.items() if not value or name not in AWS_SECRETS}
         settings["env"] = {**_OTHER_ROUTES, **proxies, **(own if isinstance(own, dict) else {}), **pinned}
+        # A sandbox of its own is the user's to choose: a repository that switches it on could leave no command to run.
+        sandbox = settings.get("sandbox")
+        settings["sandbox"] = {"enabled": False, **(sandbox if isinstance(sandbox, dict) else {})}
         settings |= dict.fromkeys(("apiKeyHelper", "awsAuthRefresh", "awsCredentialExport"), "")
         return json.dumps(settings, indent=2) + "\n"
 
