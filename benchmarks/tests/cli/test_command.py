@@ -141,7 +141,7 @@ def test_bad_usage_says_what_is_wrong_and_exits_2(place: Workplace, words: list[
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("words", "said"),
     [
         (["--scenario", "nowhere.yaml"], "nowhere.yaml: no such file"),
@@ -153,6 +153,7 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(place: Workplace, words: li
     assert (done.returncode, done.stdout) == (2, "") and said in done.stderr, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_word_that_is_not_utf8_is_called_so(place: Workplace) -> None:
     done = place.command("run", "--dry-run", "--output-dir", "caf\udce9")
     assert done.returncode == 2 and "--output-dir: expected UTF-8 text, got " in done.stderr, done.stderr
@@ -225,7 +226,7 @@ def test_a_port_in_use_is_bad_usage(place: Workplace) -> None:
     assert done.stderr.startswith("--port: ")
 
 
-@pytest.mark.parametrize("words", [["agents", "list"], ["stream", "{recorded}"], ["run", "--dry-run"]])
+@first_is_quick("words", [["agents", "list"], ["stream", "{recorded}"], ["run", "--dry-run"]])
 def test_a_reader_that_has_seen_enough_is_no_error(place: Workplace, words: list[str]) -> None:
     recorded = pathlib.Path(__file__).parents[1] / "conformance" / "claude" / "ok.jsonl"
     read_end, write_end = os.pipe()
@@ -252,7 +253,7 @@ def test_a_full_disk_behind_the_output_is_told_in_a_line(place: Workplace) -> No
     assert done.stderr == "cannot write the output: No space left on device\n"
 
 
-@pytest.mark.parametrize("home", ["/", "", "/nonexistent", None])
+@first_is_quick("home", ["/", "", "/nonexistent", None])
 def test_a_home_that_is_none_is_no_obstacle(place: Workplace, home: str | None) -> None:
     environment = {name: value for name, value in place.environ().items() if name != "HOME"}
     if home is not None:
@@ -276,6 +277,7 @@ def test_a_locale_without_utf_8_is_no_obstacle(place: Workplace) -> None:
     assert done.stdout.startswith("session ")
 
 
+@pytest.mark.slow
 def test_a_path_with_a_space_is_one_word_for_the_agent(tmp_path: pathlib.Path) -> None:
     done = Workplace(tmp_path / "a b").run("run", "--dry-run", "--tasks", "word-tally")
     assert done.returncode == 0, done.stderr
@@ -301,7 +303,7 @@ READS_KEYS = [
 ]
 
 
-@pytest.mark.parametrize("words", READS_KEYS, ids=lambda words: words[0])
+@first_is_quick("words", READS_KEYS, ids=lambda words: words[0])
 def test_a_variable_that_is_documented_for_one_command_is_taken_by_each(place: Workplace, words: list[str]) -> None:
     variables = {name: VALUES.get(name, "1") for name in {*DOCUMENTED, *(f"SWETRIALS_{k.upper()}" for k in JUDGE_KEYS)}}
     variables |= {
@@ -340,6 +342,7 @@ def test_what_a_paid_model_needs_is_asked_for(place: Workplace, words: list[str]
     assert said in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_benchmark_of_several_models_is_the_default_of_the_commands_that_are_about_one(place: Workplace) -> None:
     paid = ["--provider", "endpoint", "--endpoint", "http://127.0.0.1:9", "--sandbox", "none"]
     done = place.run("batch", "m-1", *paid, "--skip-judge", "--no-detach")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kinds import first_is_quick
 from results.published_figures import PUBLISHED_RUNS
 from results.trees import write_trial
 from runs.written import evaluation, metrics, rubric
@@ -44,6 +45,7 @@ def test_published_figures_are_imported_and_shown(tmp_path: Path) -> None:
     assert kimi[1:9] == ["endpoint", "p5en.48xlarge", "21", "19", "of", "21", "69.1", "62.5"]
 
 
+@pytest.mark.slow
 def test_a_faulty_csv_and_a_used_folder_are_a_line_each(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("model,task\nm,t\n")
     done = swetrials("import", tmp_path / "runs.csv", "--into", tmp_path / "new")
@@ -62,7 +64,7 @@ def test_an_empty_query_is_none(tree: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "--sql: there is nothing to run\n")
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     "command", [("results",), ("router", "build"), ("cost",), ("judge", "--recursive", "--folder")], ids=lambda c: c[0]
 )
 def test_what_is_set_apart_is_told_of_where_nothing_else_is_there(tree: Path, command: tuple[str, ...]) -> None:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from hosting.stand_in_vllm import FAILURES, install
+from kinds import first_is_quick
 from ports import port_for_a_server
 from swetrials.cli import serve
 from swetrials.errors import UsageError
@@ -284,6 +285,7 @@ def test_one_model_after_another(place: Place, capfd: pytest.CaptureFixture[str]
     assert serve.stop() == 0
 
 
+@pytest.mark.slow
 def test_restart_keeps_model_and_port(place: Place) -> None:
     with pytest.raises(UsageError, match="nothing is served that could be restarted"):
         serve.restart(None, host="127.0.0.1", port=None, yes=False, timeout_seconds=30)
@@ -344,7 +346,7 @@ def test_the_window_that_counts_is_the_one_served(
     assert "window: refuse: the served window is 32,768 tokens" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("failure", "reason"),
     [("parser", "this vLLM knows no tool-call parser hermes"), ("memory", "out of memory"), ("riddle", None)],
 )
