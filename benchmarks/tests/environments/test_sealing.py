@@ -1,7 +1,6 @@
 """Sealing, with real sandboxes: who serves the route, what each canary tells, and what is left behind."""
 
 import asyncio
-import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable
@@ -11,7 +10,7 @@ import anyio
 import pytest
 
 from environments.sandboxes import WAYS, sandboxed
-from swetrials.environments.sealing import SEALED_PORT, HeldStart, SealError, held_start
+from swetrials.environments.sealing import SEALED_PORT, held_start
 from swetrials.records.sealing import Sealing
 from swetrials.workspace.processes import Ended, ProcessLimits, run_group
 

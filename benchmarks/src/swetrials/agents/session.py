@@ -4,8 +4,7 @@ Trials, the probe before them, judges and the dry run all start a CLI in this on
 which route and at whose cost is theirs.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -13,31 +12,14 @@ from typing import Self
 from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
 from swetrials.agents.events import Event, Notice, Tally
 from swetrials.agents.install import Installed
-from swetrials.environments.base import Environment, Held, View
+from swetrials.environments.base import Environment, Held, Network, View
+from swetrials.environments.door import Door, behind
 from swetrials.environments.host import Host
-from swetrials.environments.sealing import Serve, held_start
 from swetrials.errors import in_one_line
 from swetrials.records.config import RunnerConfig
-from swetrials.records.sealing import NetworkAllowed, Sealing
 from swetrials.store.stream_log import StreamLog
 from swetrials.wire.route import Route
-from swetrials.workspace.processes import Command, Ended, ProcessLimits, Started, run_captured, run_group
-
-
-@dataclass(frozen=True)
-class Door:
-    """How the route of a sealed CLI is opened to it.
-
-    Attributes:
-        serve: begins to serve the socket that listens inside for the route.
-        allowed: what it may reach.
-        judge: called with what it can reach, before it begins; what it raises keeps it from that.
-    """
-
-    serve: Serve
-    allowed: NetworkAllowed
-    judge: Callable[[Sealing], None]
-
+from swetrials.workspace.processes import Command, Ended, ProcessLimits, run_captured, run_group
 
 Hear = Callable[[Sequence[Event]], None]
 """Called with what a CLI has just said and done, which may be nothing yet; the tally counts it already."""
@@ -109,33 +91,18 @@ class AgentSession:
     @property
     def command(self) -> Command:
         """What really runs: the CLI's words in its environment, with allow-listed variables."""
-        return self._command(None)
+        return self._command("none" if self.door else "open", None)
 
-    def _command(self, held: Held | None) -> Command:
+    def _command(self, network: Network, held: Held | None) -> Command:
         return self.environment.command(
             self.launch.argv,
             self.view,
             variables=self.launch.environment,
             writable=self.writable,
             shown=[self.installation] if self.installation else [],
-            network="none" if self.door else "open",
+            network=network,
             held=held,
         )
-
-    @asynccontextmanager
-    async def _started(self, stderr: Path | None) -> AsyncIterator[tuple[Command, Started | None]]:
-        """Give the command to start, and what has to be awaited before its time begins."""
-        door = self.door
-        if door is None:
-            yield self.command, None
-            return
-        async with held_start() as start:
-
-            async def seal(pid: int) -> None:
-                door.judge(await start.seal(door.serve, network=door.allowed, stderr=stderr))
-                start.release()
-
-            yield self._command(start.held), seal
 
     async def run(
         self, limits: ProcessLimits, *, stderr: Path, log: StreamLog | None = None, hear: Hear = _nothing_more
@@ -170,7 +137,7 @@ class AgentSession:
 
         mark = self.view.outside.root.name
         stdin = self.view.to_outside(self.launch.stdin) if self.launch.stdin else None
-        async with self._started(stderr) as (command, started):
+        async with behind(self.door, self._command, stderr=stderr) as (command, started):
             ended = await run_group(
                 command, limits, mark=mark, on_output=on_output, stderr=stderr, stdin=stdin, started=started
             )
@@ -185,7 +152,7 @@ class AgentSession:
             OSError: its files cannot be written.
         """
         self._write_files()
-        async with self._started(None) as (command, started):
+        async with behind(self.door, self._command) as (command, started):
             return await run_captured(command, limits, mark=self.view.outside.root.name, started=started)
 
     def _write_files(self) -> None:

@@ -1,9 +1,9 @@
 """What an environment has to offer, and what a command sees of a trial's folders in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from swetrials.errors import KnownError
 from swetrials.records.check import Check
@@ -69,6 +69,10 @@ class View:
     inside: Space
     layers: tuple[Layer, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+
+    def having(self, variables: Mapping[str, str]) -> Self:
+        """Return the same with further variables."""
+        return replace(self, variables={**self.variables, **variables})
 
     def to_outside(self, path: Path) -> Path:
         """Return where something lies that a command finds at a path; what is not the attempt's is where it is."""

@@ -41,6 +41,10 @@ class RegistrySettings:
     variables: Mapping[str, str]
     left_out: tuple[str, ...]
 
+    def variables_by(self, proxy_url: str) -> dict[str, str]:
+        """Return all that the tools of a command are told: the indexes, and the proxy that leads there."""
+        return {**self.variables, **proxy_variables(proxy_url)}
+
 
 def registry_settings(
     named: Sequence[str],

@@ -24,8 +24,9 @@ from swetrials.agents.codex.stream import CodexReader
 from swetrials.agents.events import Tally
 from swetrials.agents.install import Installed, find
 from swetrials.agents.packages import PACKAGES
-from swetrials.agents.session import AgentSession, Door
+from swetrials.agents.session import AgentSession
 from swetrials.environments.base import Environment, View
+from swetrials.environments.door import Door
 from swetrials.environments.host import Host
 from swetrials.environments.sealing import SEALED_PORT, SealError
 from swetrials.environments.work_context import WorkContext

@@ -2,8 +2,9 @@
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -11,8 +12,11 @@ from typing import ClassVar, Literal
 import orjson
 from anyio import to_thread
 
-from swetrials.environments.base import Environment, Network, View
+from swetrials.environments.base import Environment, Held, Network, View
+from swetrials.environments.door import Door, behind
 from swetrials.environments.machine import Machine, environment_record
+from swetrials.environments.registries import registry_settings
+from swetrials.environments.sealing import SEALED_PORT, SealError
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
@@ -22,11 +26,13 @@ from swetrials.records.check import Check
 from swetrials.records.dataset import Verify, repository_name
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.evaluation import TESTS, CommandResult, TestsEvaluation
+from swetrials.records.registries import RegistryTraffic
 from swetrials.records.sealing import Sealing
 from swetrials.store.clock import utc_now
 from swetrials.store.files import sha256_of
+from swetrials.wire.meter import registry_way
 from swetrials.workspace.patch import PatchError, apply_patch
-from swetrials.workspace.processes import LaunchError, ProcessLimits, run_captured
+from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_captured
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _TAIL_BYTES = 4096
@@ -80,7 +86,7 @@ class TestsJudge:
         try:
             async with attempt_space_aside(place.work_root, f"tests-{secrets.token_hex(6)}") as space:
                 return await _tested(submission, verify, space, place)
-        except (CheckoutFailed, SpaceError, OSError) as error:
+        except (CheckoutFailed, SealError, SpaceError, OSError) as error:
             return _unscored(place.redactor.text(str(error)))
 
     async def prove(self, place: WorkContext) -> Check:
@@ -103,16 +109,18 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
     except PlacementError as error:
         return _failed(str(error), patch_applied=True) if submission.patch else _unscored(str(error))
     view = place.environment.view(space, repository_name(submission.repo))
-    run = partial(_run, view=view, place=place, asked=submission.environment)
     machine = Machine.now()
-    evaluation = await _verified(verify, run)
+    async with _opened(place.environment, submission.environment) as reach:
+        run = partial(_run, view=view.having(reach.variables), place=place, reach=reach)
+        evaluation = await _verified(verify, run)
     return evaluation.model_copy(
         update={
             "patch_applied": True if submission.patch else None,
             "environment": environment_record(
                 place.environment.kind, machine, memory_gb_asked=submission.environment.memory_gb
             ),
-            "sealing": _sealing(place.environment, submission.environment),
+            "sealing": reach.sealing,
+            "registries": reach.registries(),
         }
     )
 
@@ -143,15 +151,20 @@ async def _run(
     limit_seconds: float,
     view: View,
     place: WorkContext,
-    asked: EnvironmentSpec,
+    reach: "_Reach",
 ) -> CommandResult:
     space = view.outside
     writable = (space.checkout, space.home, space.temporary)
-    command = place.environment.command(argv, view, variables={}, writable=writable, network=_network(asked))
+
+    def confined(network: Network, held: Held | None) -> Command:
+        return place.environment.command(argv, view, variables={}, writable=writable, network=network, held=held)
+
+    limits = ProcessLimits(wall_seconds=limit_seconds)
     try:
-        ended, tail = await run_captured(
-            command, ProcessLimits(wall_seconds=limit_seconds), mark=view.outside.root.name, tail_bytes=_TAIL_BYTES
-        )
+        async with behind(reach.door, confined, otherwise=reach.network) as (command, started):
+            ended, tail = await run_captured(
+                command, limits, mark=space.root.name, tail_bytes=_TAIL_BYTES, started=started
+            )
     except LaunchError as error:
         return CommandResult(
             argv=argv, stage=stage, exit_code=_NO_SUCH_PROGRAM, duration_seconds=0.0, output_tail=str(error)
@@ -165,18 +178,41 @@ async def _run(
     )
 
 
-def _network(asked: EnvironmentSpec) -> Network:
-    """Return what tests can reach: nothing, unless the task has an open network."""
-    return "open" if asked.network == "open" else "none"
+@dataclass
+class _Reach:
+    """What the commands of one verification can reach: the network they have, or the door in it, and what is known."""
+
+    network: Network
+    sealing: Sealing
+    door: Door | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    registries: Callable[[], tuple[RegistryTraffic, ...]] = tuple
+
+    def judge(self, sealing: Sealing) -> None:
+        self.sealing = sealing
+        if why := sealing.refused(require_sealed=False):
+            raise SealError(f"the tests are not sealed: {why}")
 
 
-def _sealing(environment: Environment, asked: EnvironmentSpec) -> Sealing:
-    if _network(asked) == "open":
-        return Sealing(state="open", network="open", why="the dataset asks for network: open")
-    if not environment.seals:
+@asynccontextmanager
+async def _opened(environment: Environment, asked: EnvironmentSpec) -> AsyncIterator[_Reach]:
+    """Give what tests can reach: nothing, unless the task has registries or an open network."""
+    if asked.network == "open":
+        yield _Reach("open", Sealing(state="open", network="open", why="the dataset asks for network: open"))
+    elif not environment.seals:
         why = f"on the {environment.kind} nothing keeps a program from the network"
-        return Sealing(state="open", network=asked.network, why=why)
-    return Sealing(state="declared", network=asked.network, why="started without a network, in which nothing was tried")
+        yield _Reach("open", Sealing(state="open", network=asked.network, why=why))
+    elif asked.network == "model":
+        why = "started without a network, in which nothing was tried"
+        yield _Reach("none", Sealing(state="declared", network="model", why=why))
+    else:
+        settings = registry_settings(asked.registries)
+        async with registry_way(settings.hosts, port=SEALED_PORT) as way:
+            unknown = Sealing(state="open", network="registries", why="no command was started")
+            variables = settings.variables_by(way.proxy_url)
+            reach = _Reach("none", unknown, variables=variables, registries=way.registries)
+            reach.door = Door(way.serve, "registries", reach.judge)
+            yield reach
 
 
 def _described(result: CommandResult) -> str:

@@ -7,6 +7,7 @@ from pydantic import Field, computed_field, model_validator
 
 from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.record import SCHEMA_VERSION, Record
+from swetrials.records.registries import RegistryTraffic
 from swetrials.records.sealing import Sealing
 from swetrials.records.usage import UsageReport
 
@@ -151,6 +152,9 @@ class TestsEvaluation(Record):
         None,
         exclude_if=lambda sealing: sealing is None,
         description="what they could reach; absent: none ran, or an older record",
+    )
+    registries: tuple[RegistryTraffic, ...] = Field(
+        (), exclude_if=lambda traffic: not traffic, description="what passed to package registries; absent: nothing"
     )
     evaluated_at: str = ""
 

@@ -11,6 +11,7 @@ from swetrials.records.limits import Limits
 from swetrials.records.outcome import Outcome
 from swetrials.records.published_run import Imported
 from swetrials.records.record import SCHEMA_VERSION, Record
+from swetrials.records.registries import RegistryTraffic
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.sealing import Sealing
 from swetrials.records.telemetry import VllmPrometheus
@@ -102,6 +103,9 @@ class AttemptRecord(Record):
         None,
         exclude_if=lambda sealing: sealing is None,
         description="what it could reach, and what proves it; absent: no agent was started, or nobody noted it",
+    )
+    registries: tuple[RegistryTraffic, ...] = Field(
+        (), exclude_if=lambda traffic: not traffic, description="what passed to package registries; absent: nothing"
     )
     findings: tuple[Finding, ...] = ()
 

@@ -11,8 +11,9 @@ from anyio.to_thread import run_sync
 from swetrials.agents.base import Agent
 from swetrials.agents.events import Tally
 from swetrials.agents.install import find
-from swetrials.agents.session import AgentSession, Door
+from swetrials.agents.session import AgentSession
 from swetrials.environments.base import Environment, View
+from swetrials.environments.door import Door
 from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check

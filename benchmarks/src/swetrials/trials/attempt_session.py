@@ -130,6 +130,7 @@ class AttemptSession:
             machine=self.machine,
             environment=self.environment,
             sealing=self.sealing,
+            registries=way.meter.registries() if way.meter else (),
         )
 
 
@@ -159,7 +160,7 @@ async def _drive(session: AttemptSession, watch: Watch) -> Ended:
         open_way(context, session.route, session.folder / "requests.jsonl", session.asked, on_request) as session.way,
     ):
         agent = context.agent_session(
-            session.view,
+            session.view.having(session.way.variables),
             session.prompt,
             session.way.route,
             session.writable,

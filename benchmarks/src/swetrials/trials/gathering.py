@@ -12,6 +12,7 @@ from swetrials.environments.machine import Machine
 from swetrials.records.cost import Cost
 from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, AttemptRecord, Finding, TimeSplit
+from swetrials.records.registries import RegistryTraffic
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.sealing import Sealing
 from swetrials.records.telemetry import VllmPrometheus
@@ -73,6 +74,7 @@ class AttemptOutput:
     machine: Machine
     environment: EnvironmentRecord | None = None
     sealing: Sealing | None = None
+    registries: tuple[RegistryTraffic, ...] = ()
 
     @property
     def seen(self) -> Seen | None:
@@ -172,6 +174,7 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
         vllm_prometheus=output.telemetry,
         environment=output.environment,
         sealing=sealing_with_bill(output.sealing, output.requests),
+        registries=output.registries,
         findings=tuple(findings),
     )
     return record, artifacts

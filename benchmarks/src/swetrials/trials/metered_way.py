@@ -1,11 +1,12 @@
 """An attempt's way to the model, with the meter on it, and what it can reach beside that."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from swetrials.agents.session import Door
+from swetrials.environments.door import Door
+from swetrials.environments.registries import registry_settings
 from swetrials.environments.sealing import SEALED_PORT, SealError
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.requests import RequestRecord
@@ -20,13 +21,14 @@ class Way:
     """An attempt's way to the model: what the agent is given, and the meter on it.
 
     ``unmetered`` says why there is no meter where there should be one, and ``open_because`` why nothing keeps the
-    agent on this way; it is empty where the agent is to be sealed.
+    agent on this way; it is empty where the agent is to be sealed. ``variables`` lead its tools to the registries.
     """
 
     route: Route
     meter: Meter | None = None
     unmetered: str = ""
     open_because: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def door(self, asked: EnvironmentSpec, judge: Callable[[Sealing], None]) -> Door | None:
         """Return how the agent is sealed; ``judge`` is told what it can reach, at once where nothing seals it.
@@ -68,6 +70,7 @@ async def open_way(
         way = Way(route, open_because=why)
         if context.config.meter:
             try:
+                settings = registry_settings(asked.registries) if asked.network == "registries" and not why else None
                 passing = metered(
                     route,
                     log,
@@ -75,9 +78,11 @@ async def open_way(
                     keep_bodies=context.config.keep_bodies,
                     observe=observe,
                     port=None if why else SEALED_PORT,
+                    registries=settings.hosts if settings else None,
                 )
                 meter = await stack.enter_async_context(passing)
-                way = Way(meter.route, meter, open_because=why)
+                variables = settings.variables_by(meter.proxy_url) if settings and meter.proxy_url else {}
+                way = Way(meter.route, meter, open_because=why, variables=variables)
             except CannotSign as reason:
                 if not why:
                     fix = "or give the dataset network: open"

@@ -8,8 +8,9 @@ from typing import Literal, Self
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.events import Event
 from swetrials.agents.install import Installed
-from swetrials.agents.session import AgentSession, Door
+from swetrials.agents.session import AgentSession
 from swetrials.environments.base import View
+from swetrials.environments.door import Door
 from swetrials.environments.work_context import WorkContext
 from swetrials.hosting.base import Hosting, Provider
 from swetrials.pricing.book import PriceBook

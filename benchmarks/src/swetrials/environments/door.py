@@ -1,0 +1,54 @@
+"""The one way that leads out of a sealed sandbox, and starting a command behind it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from swetrials.environments.base import Held, Network
+from swetrials.environments.sealing import Serve, held_start
+from swetrials.records.sealing import NetworkAllowed, Sealing
+from swetrials.workspace.processes import Command, Started
+
+
+@dataclass(frozen=True)
+class Door:
+    """How the route of a sealed command is opened to it.
+
+    Attributes:
+        serve: begins to serve the socket that listens inside for the route.
+        allowed: what the command may reach.
+        judge: called with what it can reach, before it begins; what it raises keeps it from that.
+    """
+
+    serve: Serve
+    allowed: NetworkAllowed
+    judge: Callable[[Sealing], None]
+
+
+@asynccontextmanager
+async def behind(
+    door: Door | None,
+    command: Callable[[Network, Held | None], Command],
+    *,
+    otherwise: Network = "open",
+    stderr: Path | None = None,
+) -> AsyncIterator[tuple[Command, Started | None]]:
+    """Give a command as it is started, and what has to be awaited before its time begins.
+
+    Args:
+        door: seals it; ``None``: nothing leads out of its network, or that is the machine's.
+        command: makes it, for a network.
+        otherwise: the network that it has without a door.
+        stderr: where its standard error goes, for what a sandbox says that does not start.
+    """
+    if door is None:
+        yield command(otherwise, None), None
+        return
+    async with held_start() as start:
+
+        async def seal(pid: int) -> None:
+            door.judge(await start.seal(door.serve, network=door.allowed, stderr=stderr))
+            start.release()
+
+        yield command("none", start.held), seal
