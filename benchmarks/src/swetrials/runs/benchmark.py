@@ -15,6 +15,7 @@ from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
+from swetrials.runs.environment_checks import sealing_checks, shell_check
 from swetrials.runs.forecast import budget_check, forecast
 from swetrials.runs.lockfile import locked
 from swetrials.runs.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
@@ -177,12 +178,18 @@ async def preflight(
         show(check)
     for check in () if failed else await machines.checks(prepared.context(hosting), hosting.route("preflight")):
         show(check)
+    if not idle and not failed:
+        async for check in sealing_checks(prepared.context(hosting), prepared.plan.environments):
+            show(check)
     if idle:
         show(Check("probe", "skipped", "no test call was made: nothing is to run"))
     elif options.skip_probe:
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:
-        show(await probe(prepared, prepared.context(hosting)))
+        context = prepared.context(hosting)
+        if not prepared.provider.scripted:
+            show(await shell_check(context))
+        show(await probe(prepared, context))
         if prepared.provider.priced == "tokens":
             spent = "and nothing was spent but for a billed probe"
     for check in await more_checks() if more_checks and not failed else ():

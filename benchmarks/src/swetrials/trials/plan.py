@@ -10,6 +10,7 @@ from swetrials.agents.base import Agent, Skill
 from swetrials.errors import KnownError
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Task, repository_name
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.limits import Limits
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import LoadedDataset
@@ -47,6 +48,11 @@ class Plan:
     skill: Skill
     limits: Limits
     trials: tuple[Trial, ...]
+
+    @property
+    def environments(self) -> tuple[EnvironmentSpec, ...]:
+        """What the planned trials run in, in their order."""
+        return tuple(self.dataset.dataset.environment_of(trial.task) for trial in self.trials)
 
     @property
     def output(self) -> Path:

@@ -1,0 +1,92 @@
+"""The checks of what agents and tests run in, before anything is spent: what they reach, and whether they can work."""
+
+import secrets
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
+
+from swetrials.agents.session import AgentSession, Hear
+from swetrials.agents.shell_canary import shell_canary
+from swetrials.environments.base import Held, Network, View
+from swetrials.environments.door import behind
+from swetrials.environments.registries import registry_settings
+from swetrials.environments.sealing import SealError
+from swetrials.records.check import Check
+from swetrials.records.environment import EnvironmentSpec
+from swetrials.records.sealing import Sealing
+from swetrials.trials.metered_way import open_way
+from swetrials.trials.run_context import RunContext
+from swetrials.wire.route import Route
+from swetrials.workspace.processes import Command, Ended, LaunchError, ProcessLimits, run_captured
+from swetrials.workspace.space import attempt_space_aside
+
+_SEALING = "sealing"
+_SECONDS = 60.0
+_HOST_FIX = "mend it, or say that it may stay open: network: open in the dataset, or --environment host"
+
+
+async def sealing_checks(context: RunContext, environments: Iterable[EnvironmentSpec]) -> AsyncIterator[Check]:
+    """Start a command that does nothing in each kind of network that tasks ask for, and say what it can reach.
+
+    Args:
+        context: of the run.
+        environments: what its tasks' commands run in.
+    """
+    for asked in {environment.network: environment for environment in environments}.values():
+        try:
+            sealing = await _tried(context, asked)
+        except (SealError, LaunchError) as error:
+            yield Check(_SEALING, "failed", str(error), _HOST_FIX)
+            continue
+        yield _told(sealing, require_sealed=context.config.require_sealed)
+        if asked.network == "registries":
+            settings = registry_settings(asked.registries)
+            named = ", ".join(sorted(settings.hosts)) or "none: name them in environment.registries"
+            yield Check("registries", "ok" if settings.hosts else "warning", f"reached by the meter: {named}")
+            for line in settings.left_out:
+                yield Check("registries", "warning", line)
+
+
+def _told(sealing: Sealing, *, require_sealed: bool) -> Check:
+    if why := sealing.refused(require_sealed=require_sealed):
+        return Check(_SEALING, "failed", f"not sealed: {why}", _HOST_FIX)
+    if sealing.state == "open":
+        detail = f"open, {sealing.why}: an agent may look the fix up"
+        return Check(_SEALING, "warning", detail, "the record, the report and the answer say so")
+    reached = "the model's route and nothing else"
+    if sealing.network == "registries":
+        reached = "the model's route and package registries"
+    return Check(_SEALING, "ok", f"{sealing.state}, {len(sealing.canaries)} canaries held: {reached} can be reached")
+
+
+async def _tried(context: RunContext, asked: EnvironmentSpec) -> Sealing:
+    attempt_id, known = f"{_SEALING}-{secrets.token_hex(6)}", list[Sealing]()
+    route = context.hosting.route(attempt_id)
+    context = context.hiding(route.secrets)
+    async with attempt_space_aside(context.place.work_root, attempt_id) as space:
+        view = context.place.environment.view(space, _SEALING)
+        async with open_way(context, route, space.root / "requests.jsonl", asked) as way:
+            door = way.door(asked, known.append)
+            async with behind(door, partial(_nothing, context, view)) as (command, started):
+                await run_captured(command, ProcessLimits(_SECONDS), mark=attempt_id, started=started)
+    return known[-1]
+
+
+def _nothing(context: RunContext, view: View, network: Network, held: Held | None) -> Command:
+    writable = view.outside.folders
+    environment = context.place.environment
+    return environment.command(["true"], view, variables={}, writable=writable, network=network, held=held)
+
+
+async def shell_check(context: RunContext) -> Check:
+    """Have the agent run one command by its own shell, as an attempt would, on the scripted model."""
+    return await shell_canary(context.agent, context.config, partial(_asked, context))
+
+
+async def _asked(context: RunContext, prompt: str, route: Route, hear: Hear) -> Ended:
+    attempt_id, asked = f"shell-{secrets.token_hex(6)}", EnvironmentSpec()
+    async with attempt_space_aside(context.place.work_root, attempt_id) as space:
+        view = context.place.environment.view(space, "shell")
+        async with open_way(context, route, space.root / "requests.jsonl", asked) as way:
+            door = way.door(asked, lambda sealing: None)
+            session: AgentSession = context.agent_session(view, prompt, way.route, space.folders, skill=None, door=door)
+            return await session.run(ProcessLimits(_SECONDS), stderr=space.root / "stderr.log", hear=hear)
