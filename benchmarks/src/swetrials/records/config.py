@@ -155,6 +155,9 @@ class RunnerConfig(Record):
     sandbox: Literal["auto", "bubblewrap", "none"] = Field(
         "auto", description="auto: bubblewrap where it works, else none; the record says which"
     )
+    preparations_max_gb: float = Field(
+        20, gt=0, description="disk space for what environments have prepared; least recently used goes first"
+    )
     repo_instructions: Literal["keep", "neutralise"] = Field(
         "keep", description="neutralise: the subject repository's own files for agents are out of their sight"
     )
