@@ -45,13 +45,20 @@ class Layer:
 
     Attributes:
         lower: the prepared folder, which is never written to.
-        own: an empty folder of the attempt's own, for what is written.
-        inside: where it is for the command.
+        own: a folder of the attempt's own, with ``upper`` and ``work`` for what is written, and ``merged``.
+        inside: where :attr:`merged` is for the command.
+        copied: whether ``merged`` is a copy of the prepared folder; else an overlay is laid over it at each start.
     """
 
     lower: Path
     own: Path
     inside: Path
+    copied: bool = False
+
+    @property
+    def merged(self) -> Path:
+        """What the command sees: empty but for a copy, until an overlay is laid over it."""
+        return self.own / "merged"
 
 
 @dataclass(frozen=True)
