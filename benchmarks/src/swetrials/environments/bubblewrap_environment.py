@@ -110,6 +110,7 @@ class BubblewrapEnvironment:
             network=network,
             held=held,
             folder=inside.checkout,
+            layers=view.layers,
         )
         given = {**view.variables, **variables}
         return Command(words, outside.checkout, allowed_environment(inside.home, inside.temporary, given))
