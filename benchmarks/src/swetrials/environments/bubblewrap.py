@@ -202,7 +202,7 @@ def confined(
 
 
 def _laid(layers: Iterable[Layer]) -> Iterator[str]:
-    """Tell what starts the sandbox which overlays to lay; a copy is given to the command's user like what is its own."""
+    """Tell what starts the sandbox which overlays to lay; a copy is given to the command's user."""
     for layer in layers:
         yield from (str(layer.merged.resolve()),) if layer.copied else (OVERLAY, str(layer.lower), str(layer.own))
 

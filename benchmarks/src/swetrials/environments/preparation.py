@@ -1,11 +1,12 @@
 """Preparations: what a dataset's environment asks for, made once for equal content and seen by every attempt."""
 
+import errno
 import os
 import secrets
 import shutil
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -179,6 +180,17 @@ class Preparations:
             yield Preparation(source.spec, stored, bool(made), copied)
 
     async def _make(self, source: Source, tools: Toolchain, sha256: str) -> PreparationRecord:
+        try:
+            return await self._made_anew(source, tools, sha256)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            raise PreparationError(
+                f"the disk is full where preparations are kept, {self.store.root}: {error.strerror}; "
+                "free some space: swetrials clean"
+            ) from None
+
+    async def _made_anew(self, source: Source, tools: Toolchain, sha256: str) -> PreparationRecord:
         values = values_of_secrets(source.spec.setup_secrets, self.user)
         known = told_apart(values)
         setup = Setup(source.spec, tools, self.environment, self.redactor.and_also(known), values, self.limit_seconds)
@@ -194,9 +206,9 @@ class Preparations:
             try:
                 await setup.run(view, kept / _LOG)
             except PreparationError as error:
-                log = self.store.log(sha256)
-                shutil.copyfile(kept / _LOG, log)
-                raise PreparationError(f"{error}; its output: {log}") from None
+                with suppress(OSError):
+                    shutil.copyfile(kept / _LOG, self.store.log(sha256))
+                raise PreparationError(f"{error}; its output: {self.store.log(sha256)}") from None
             made = await run_sync(made_since, before, space.checkout)
             await run_sync(_keep, made, space.checkout, kept)
             await run_sync(_refuse_secrets, kept, Redactor(known))
@@ -241,7 +253,8 @@ def _keep(made: Made, checkout: Path, kept: Path) -> None:
 def _refuse_secrets(kept: Path, redactor: Redactor) -> None:
     found = secret_in(kept, redactor)
     if found is not None:
+        name = redactor.text(str(found))
         raise PreparationError(
-            f"setup wrote the value of one of setup_secrets into {found}, which an agent could read; "
+            f"setup wrote the value of one of setup_secrets into {name}, where an agent could read it; "
             "let it use the value without keeping it"
         )

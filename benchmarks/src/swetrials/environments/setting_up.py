@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -94,7 +95,7 @@ class Setup:
         except LaunchError as error:
             raise PreparationError(f"setup: {error}") from None
         said = self.redactor.bytes(output)
-        with log.open("ab") as file:
+        with suppress(OSError), log.open("ab") as file:  # on a full disk, what the command met says more
             file.write(self.redactor.text(f"$ {shown}\n").encode(errors="replace") + said)
         if not needed or (ended.cause == "exited" and ended.exit_code == 0):
             return

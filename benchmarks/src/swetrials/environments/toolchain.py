@@ -80,11 +80,21 @@ def _path(*first: str) -> str:
 
 
 def _find_uv(project: Project) -> Path:
-    _said([project.uv, "--version"], "uv cannot be installed")
+    """Return the uv on PATH, else the project's own, which is installed when there is a way to."""
+    if found := _uv_there(project):
+        return found
+    fix = "install it: python3 -m pip install uv"
+    _said([project.uv, "--version"], "uv was not found, which makes Python environments", fix)
+    if found := _uv_there(project):
+        return found
+    raise ToolMissingError(f"uv was not found, which makes Python environments; {fix}")
+
+
+def _uv_there(project: Project) -> Path | None:
     for found in (shutil.which("uv", path=_path()), project.tools / "uv" / "bin" / "uv"):
         if found and Path(found).is_file():
             return Path(found).resolve()
-    raise ToolMissingError("uv was not found, which makes Python environments; install it: python3 -m pip install uv")
+    return None
 
 
 def _find_python(version: str, uv: Path, project: Project) -> tuple[Path, str, Path]:
