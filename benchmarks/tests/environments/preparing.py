@@ -2,9 +2,12 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import anyio
 
 from swetrials.environments.base import Environment, View
 from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
@@ -41,14 +44,14 @@ class Bench:
     environment: Environment
 
     @classmethod
-    def at(cls, root: Path) -> "Bench":
+    def at(cls, root: Path, environment: Environment | None = None) -> "Bench":
         """Make one. The project's own folder is a new one, with the uv of the real one."""
         home = root / "project"
         (home / ".tools").mkdir(parents=True, exist_ok=True)
         if not (home / ".tools" / "uv").exists():
             (home / ".tools" / "uv").symlink_to(find_project().tools / "uv")
         project = Project(home, brought_along=root / "none")
-        return cls(root, project, BubblewrapEnvironment.here((project.private,), ()))
+        return cls(root, project, environment or BubblewrapEnvironment.here((project.private,), ()))
 
     @property
     def repo(self) -> Path:
@@ -75,12 +78,14 @@ class Bench:
             limit_seconds,
         )
 
-    def source(self, commit_id: str, patch: bytes = b"", **spec: object) -> Source:
+    def source(self, commit_id: str, **spec: object) -> Source:
         """Return what is prepared: an environment at a commit of the repository."""
         Repositories.below(self.work_root).resolve(str(self.repo), commit_id)
-        return Source(EnvironmentSpec.model_validate(spec), str(self.repo), commit_id, patch)
+        return Source(EnvironmentSpec.model_validate(spec), str(self.repo), commit_id)
 
-    def attempt(self, preparation: Preparation, source: Source, script: str, *, place: Sequence[str] = ()) -> "Tried":
+    async def attempt(
+        self, preparation: Preparation, source: Source, script: str, *, place: Sequence[str] = ()
+    ) -> "Tried":
         """Run a shell's script in a new attempt, with the network cut, and return what came of it."""
         with attempt_space(self.work_root, f"try-{os.urandom(4).hex()}") as space:
             repositories = Repositories.below(self.work_root)
@@ -88,9 +93,9 @@ class Bench:
             for name in place:
                 (space.checkout / name).parent.mkdir(parents=True, exist_ok=True)
                 (space.checkout / name).write_text("placed\n")
-            view = preparation.attach(self.environment.view(space, "subject"))
+            view = await preparation.attach(self.environment.view(space, "subject"))
             said = self.run(view, space, preparation, script)
-            patch = make_patch(repositories, source.repo, source.commit, space.checkout, preparation.made)
+            patch = make_patch(repositories, source.repo, source.commit, space.checkout, view.prepared)
         assert not space.root.exists(), "something of the attempt is left"
         return Tried(said, patch.decode())
 
@@ -116,3 +121,26 @@ class Tried:
 
     said: str
     patch: str
+
+
+def held(bench: Bench, source: Source, script: str = "true", **how: object) -> tuple[Preparation, str, str]:
+    """Hold a preparation, run a script in an attempt, and return it, what the script said, and the patch."""
+
+    async def hold() -> tuple[Preparation, str, str]:
+        async with bench.preparations(**how).holding(source) as preparation:  # type: ignore[arg-type]
+            tried = await bench.attempt(preparation, source, script)
+            return preparation, tried.said, tried.patch
+
+    return anyio.run(hold)
+
+
+def elsewhere(bench: Bench, head: str, setup: str, script: str = "true") -> subprocess.Popen[str]:
+    """Do what :func:`held` does in a process of its own, which prints whether it prepared, and what the script said."""
+    program = (
+        "import pathlib, sys; from environments.preparing import Bench, held; "
+        "root, head, setup, script = sys.argv[1:]; bench = Bench.at(pathlib.Path(root)); "
+        "preparation, said, _ = held(bench, bench.source(head, setup=[['sh', '-c', setup]]), script); "
+        "print(preparation.new, said)"
+    )
+    words = (sys.executable, "-c", program, str(bench.root), head, setup, script)
+    return subprocess.Popen(words, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True)

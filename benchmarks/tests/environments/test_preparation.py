@@ -1,22 +1,28 @@
 """Environments are prepared once for equal content, and what one attempt writes into one is seen by no other."""
 
 import os
+import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from environments.preparing import Bench, commit
+from environments.preparing import Bench, commit, elsewhere, held
 from swetrials.environments.bubblewrap import Bubblewrap, probe
-from swetrials.environments.preparation import Preparation, Source
+from swetrials.environments.host import Host
+from swetrials.environments.preparation import Source
+from swetrials.environments.preparation_checks import preparation_checks
 from swetrials.environments.secret_search import SecretError
 from swetrials.environments.setting_up import PreparationError
 from swetrials.environments.toolchain import ToolMissingError
+from swetrials.records.check import Check
+from swetrials.workspace.space import Space, attempt_space
 
 pytestmark = pytest.mark.skipif(not isinstance(probe(), Bubblewrap), reason="bubblewrap does not work here")
 
@@ -24,17 +30,6 @@ pytestmark = pytest.mark.skipif(not isinstance(probe(), Bubblewrap), reason="bub
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench.at(tmp_path)
-
-
-def held(bench: Bench, source: Source, script: str = "true", **how: object) -> tuple[Preparation, str, str]:
-    """Hold a preparation, run a script in an attempt, and return it, what the script said, and the patch."""
-
-    async def hold() -> tuple[Preparation, str, str]:
-        async with bench.preparations(**how).holding(source) as preparation:  # type: ignore[arg-type]
-            tried = bench.attempt(preparation, source, script)
-            return preparation, tried.said, tried.patch
-
-    return anyio.run(hold)
 
 
 def test_what_setup_makes_is_in_every_attempt_and_in_no_patch(bench: Bench) -> None:
@@ -52,7 +47,13 @@ def test_what_setup_makes_is_in_every_attempt_and_in_no_patch(bench: Bench) -> N
     assert said.split() == ["1", "2", "3", "2", "/workspace/subject", "hello", "blue"]
     assert patch.count("diff --git") == 1 and "src/main.py" in patch
     assert first.new and first.stored is not None
-    assert first.made == ("deps", "src/b", "src/link", "src/version.py", "src/where")
+    assert first.stored.record.folders + first.stored.record.files == (
+        "deps",
+        "src/b",
+        "src/link",
+        "src/version.py",
+        "src/where",
+    )
     assert first.stored.record.changed == ("README",)
     second, said, _ = held(bench, source, script)
     assert said.split()[:2] == ["1", "2"], "what another attempt wrote is seen"
@@ -127,8 +128,9 @@ def test_a_patch_that_changes_a_manifest_is_prepared_for_itself(bench: Bench) ->
     setup = {"setup": [["sh", "-c", "mkdir d; cp requirements.txt d/"]]}
     plain = held(bench, bench.source(head, **setup))[0]
     template = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-{1}\n+{2}\n"
-    of_source = bench.source(head, template.format("x.py", "1", "2").encode(), **setup)
-    of_manifest = bench.source(head, template.format("requirements.txt", "one", "two").encode(), **setup)
+    base = bench.source(head, **setup)
+    of_source = replace(base, patch=template.format("x.py", "1", "2").encode())
+    of_manifest = replace(base, patch=template.format("requirements.txt", "one", "two").encode())
     assert held(bench, of_source)[0].sha256 == plain.sha256
     patched, said, _ = held(bench, of_manifest, "cat d/requirements.txt")
     assert (patched.sha256 != plain.sha256, said) == (True, "two\n")
@@ -140,8 +142,10 @@ def test_what_a_patch_has_placed_wins_over_what_was_prepared(bench: Bench) -> No
 
     async def hold() -> str:
         async with bench.preparations().holding(source) as preparation:
-            return bench.attempt(
-                preparation, source, "cat d/one d/own src/made src/two", place=("d/own", "src/made")
+            return (
+                await bench.attempt(
+                    preparation, source, "cat d/one d/own src/made src/two", place=("d/own", "src/made")
+                )
             ).said
 
     assert anyio.run(hold).split() == ["1", "placed", "placed", "1"]
@@ -155,27 +159,13 @@ def test_a_link_of_a_patch_leads_no_prepared_file_out_of_the_checkout(bench: Ben
 
     async def hold() -> None:
         async with bench.preparations().holding(source) as preparation:
-            from swetrials.workspace.space import Space
-
             space = Space.at(bench.work_root, "linked")
             space.checkout.mkdir(parents=True)
             (space.checkout / "src").symlink_to(outside)
-            preparation.attach(bench.environment.view(space, "subject"))
+            await preparation.attach(bench.environment.view(space, "subject"))
 
     anyio.run(hold)
     assert list(outside.iterdir()) == []
-
-
-def elsewhere(bench: Bench, head: str, setup: str, script: str = "true") -> subprocess.Popen[str]:
-    """Do what :func:`held` does in a process of its own, which prints whether it prepared, and what the script said."""
-    program = (
-        "import pathlib, sys; from environments.preparing import Bench; from environments.test_preparation import held; "
-        "root, head, setup, script = sys.argv[1:]; bench = Bench.at(pathlib.Path(root)); "
-        "preparation, said, _ = held(bench, bench.source(head, setup=[['sh', '-c', setup]]), script); "
-        "print(preparation.new, said)"
-    )
-    words = (sys.executable, "-c", program, str(bench.root), head, setup, script)
-    return subprocess.Popen(words, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True)
 
 
 def test_two_processes_at_the_same_time_prepare_once(bench: Bench) -> None:
@@ -318,6 +308,78 @@ def test_a_tool_that_is_missing_is_named_before_anything_is_made(bench: Bench, s
     with pytest.raises(ToolMissingError, match=said) as missing:
         held(bench, bench.source(commit(bench.repo, {"a": ""}), **spec))
     assert "\n" not in str(missing.value)
+
+
+def test_where_no_overlay_can_be_laid_each_attempt_has_a_copy(bench: Bench) -> None:
+    setup = "mkdir -p d/x; echo 1 > d/x/f; ln d/x/f d/x/g; ln -s x d/y; chmod 750 d/x"
+    source = bench.source(commit(bench.repo, {"a": ""}), python="3", setup=[["sh", "-c", setup]])
+    script = "cat d/y/f; stat -c %a d/x; python -c 'import sys; print(sys.prefix)'; echo 2 > d/x/f; cat d/x/g"
+
+    async def hold() -> list[str]:
+        async with bench.preparations().holding(source) as preparation:
+            copying = replace(preparation, copied="the test wants it so")
+            return [(await bench.attempt(p, source, script)).said for p in (copying, copying, preparation)]
+
+    first, second, overlaid = anyio.run(hold)
+    assert first.split() == ["1", "750", "/attempt/environment", "2"]
+    assert second == first
+    assert overlaid.split()[:3] == first.split()[:3]
+
+
+def test_several_commands_of_an_attempt_see_what_the_earlier_ones_wrote(bench: Bench) -> None:
+    source = bench.source(commit(bench.repo, {"a": ""}), setup=["mkdir d"])
+
+    async def hold() -> str:
+        async with bench.preparations().holding(source) as preparation:
+            with attempt_space(bench.work_root, "try-twice") as space:
+                bench.preparations().repositories.check_out(source.repo, source.commit, space.checkout)
+                view = await preparation.attach(bench.environment.view(space, "subject"))
+                bench.run(view, space, preparation, "echo 1 > d/f")
+                return bench.run(view, space, preparation, "cat d/f")
+
+    assert anyio.run(hold) == "1\n"
+
+
+def test_on_the_host_each_attempt_is_prepared_for_itself(tmp_path: Path) -> None:
+    bench = Bench.at(tmp_path, Host())
+    setup = "mkdir d; echo 1 > d/one; echo 2 > made; echo more >> README; rm src/a; echo $MY_TOKEN"
+    head = commit(bench.repo, {"README": "hello\n", "src/a": "a\n"})
+    source = bench.source(head, python="3", setup=[["sh", "-c", setup]], setup_secrets=["MY_TOKEN"])
+    script = "cat d/one made README src/a; python -c 'import sys; print(sys.prefix)'; git status --short; echo 3 > new"
+    preparation, said, patch = held(bench, source, script, MY_TOKEN=SECRET)
+    words = said.split()
+    assert words[:4] == ["1", "2", "hello", "a"] and words[4].startswith(str(bench.work_root)) and len(words) == 5
+    assert patch.count("diff --git") == 1 and "b/new" in patch
+    assert preparation.sha256 is None and bench.preparations().store.stored() == []
+    failing = replace(source, spec=source.spec.model_copy(update={"setup": (("sh", "-c", "echo $MY_TOKEN > leaked"),)}))
+    with pytest.raises(PreparationError, match="leaked"):
+        anyio.run(bench.preparations(MY_TOKEN=SECRET).prove, failing)
+    assert anyio.run(bench.preparations(MY_TOKEN=SECRET).prove, source) > 0
+
+
+def checks_of(bench: Bench, *sources: Source, **how: object) -> list[Check]:
+    async def look() -> list[Check]:
+        async with AsyncExitStack() as stack:
+            preparations = bench.preparations(**how)  # type: ignore[arg-type]
+            return [check async for check in preparation_checks(preparations, sources, stack)]
+
+    return anyio.run(look)
+
+
+def test_the_pre_flight_says_what_was_made_what_was_kept_and_what_failed(bench: Bench) -> None:
+    head = commit(bench.repo, {"README": "", "x": ""})
+    good = bench.source(head, python="3", setup=["mkdir d", ["sh", "-c", "echo x > README"]])
+    bad = bench.source(head, setup=[["sh", "-c", "echo error: no luck; exit 1"]])
+    none = bench.source(head)
+    first, second = checks_of(bench, good, good, none, bad)
+    assert first.status == "warning" and "README" in first.detail
+    assert re.search(r"subject: python 3, 2 setup commands, made in [0-9]+ s \([0-9a-f]{12}\)", first.detail)
+    assert second.status == "failed" and "error: no luck" in second.detail
+    (again,) = checks_of(bench, good)
+    assert "kept from before" in again.detail
+    (missing,) = checks_of(bench, bench.source(head, python="3.99"))
+    assert missing.status == "failed" and "3.99" in missing.detail
+    assert checks_of(bench, none) == []
 
 
 @pytest.fixture

@@ -2,19 +2,17 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from swetrials.environments.base import Layer, View
-from swetrials.environments.checkout_changes import Made
+from swetrials.environments.checkout_changes import Made, exclude
 from swetrials.environments.overlay import new_layer
 from swetrials.environments.setting_up import VENV
 
 _LAYERS = "layers"
 """The folder of an attempt's for what is written into its layers."""
-
-_SPECIAL = frozenset("\\*?[]!#")
 
 
 def attached(view: View, *, venv: Path | None, checkout: Path, made: Made, copied: bool) -> View:
@@ -49,21 +47,7 @@ def attached(view: View, *, venv: Path | None, checkout: Path, made: Made, copie
             (outside / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(checkout / name, outside / name, follow_symlinks=False)
     exclude(outside, made.names)
-    return replace(view, layers=(*view.layers, *layers))
-
-
-def exclude(checkout: Path, names: Iterable[str]) -> None:
-    """Let git pass over files and folders of a checkout, as new files, for whoever works in it.
-
-    Raises:
-        OSError: git's list cannot be written.
-    """
-    lines = [f"/{_quoted(name)}\n" for name in names if "\n" not in name]
-    if lines:
-        listed = checkout / ".git" / "info" / "exclude"
-        listed.parent.mkdir(parents=True, exist_ok=True)
-        with listed.open("ab") as file:
-            file.writelines(map(os.fsencode, lines))
+    return replace(view, layers=(*view.layers, *layers), prepared=(*view.prepared, *made.names))
 
 
 def _is_free(checkout: Path, name: str, *, for_folder: bool = False) -> bool:
@@ -92,9 +76,3 @@ def _move_into(folder: Path, layer: Layer) -> None:
     shutil.copytree(folder, into, symlinks=True, dirs_exist_ok=True)
     for entry in list(folder.iterdir()):
         shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-
-
-def _quoted(name: str) -> str:
-    """Return a path as git reads it where it expects a pattern (``gitignore(5)``)."""
-    text = "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in name)
-    return f"{text[:-1]}\\ " if text.endswith(" ") else text

@@ -70,12 +70,15 @@ class View:
         inside: where the command finds them. The checkout is at the same place for every attempt of a repository.
         layers: what was prepared for it.
         variables: what the environment sets beside the harness's own.
+        prepared: what lies in the checkout that neither the commit nor the command has put there: files, and folders
+            with all that is in them, relative to it. It is no part of a patch.
     """
 
     outside: Space
     inside: Space
     layers: tuple[Layer, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    prepared: tuple[str, ...] = ()
 
     def to_outside(self, path: Path) -> Path:
         """Return where something lies that a command finds at a path; what is not the attempt's is where it is."""

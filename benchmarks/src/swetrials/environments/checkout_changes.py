@@ -3,12 +3,17 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from swetrials.workspace.git import run_git, sealed_environment
+
 _MADE_AGAIN = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 """Folders that a tool makes anew wherever it misses them."""
+
+_FOLDER = "folder"
+_SPECIAL = frozenset("\\*?[]!#")
 
 Contents = dict[str, str]
 """What each path of a checkout is, as far as git can tell it from another."""
@@ -59,7 +64,31 @@ def made_since(before: Contents, checkout: Path) -> Made:
     )
 
 
-_FOLDER = "folder"
+def exclude(checkout: Path, names: Iterable[str]) -> None:
+    """Let git pass over files and folders of a checkout, as new files, for whoever works in it.
+
+    Raises:
+        OSError: git's list cannot be written.
+    """
+    lines = [f"/{_quoted(name)}\n" for name in names if "\n" not in name]
+    if lines:
+        listed = checkout / ".git" / "info" / "exclude"
+        listed.parent.mkdir(parents=True, exist_ok=True)
+        with listed.open("ab") as file:
+            file.writelines(map(os.fsencode, lines))
+
+
+def put_back(checkout: Path, names: Iterable[str]) -> None:
+    """Write files of a checkout as they are in its commit.
+
+    Raises:
+        GitError: git could not.
+    """
+    git_dir = checkout.absolute() / ".git"
+    words = ("checkout-index", "--force", "--index", "-z", "--stdin")
+    listed = b"".join(os.fsencode(name) + b"\0" for name in names)
+    environment = sealed_environment(git_dir, checkout.absolute())
+    run_git(*words, purpose="put back what setup changed", environment=environment, cwd=checkout, stdin=listed)
 
 
 def _contents(checkout: Path, folder: str, known: Contents | None) -> Iterator[tuple[str, str]]:
@@ -84,3 +113,9 @@ def _contents(checkout: Path, folder: str, known: Contents | None) -> Iterator[t
 def _digest(path: str) -> str:
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _quoted(name: str) -> str:
+    """Return a path as git reads it where it expects a pattern (``gitignore(5)``)."""
+    text = "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in name)
+    return f"{text[:-1]}\\ " if text.endswith(" ") else text

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from anyio.to_thread import run_sync
@@ -18,8 +19,15 @@ from swetrials.environments.checkout_changes import Made, contents, made_since
 from swetrials.environments.overlay import why_no_overlay
 from swetrials.environments.preparation_inputs import preparation_sha256
 from swetrials.environments.preparation_store import RECORD, PreparationStore, Stored
-from swetrials.environments.secret_search import secret_in, told_apart, values_of_secrets
-from swetrials.environments.setting_up import SETUP_LIMIT_SECONDS, VENV, PreparationError, Setup, variables
+from swetrials.environments.secret_search import told_apart, values_of_secrets
+from swetrials.environments.setting_up import (
+    SETUP_LIMIT_SECONDS,
+    VENV,
+    PreparationError,
+    Setup,
+    set_up_here,
+    variables,
+)
 from swetrials.environments.toolchain import Toolchain, find_tools
 from swetrials.records.dataset import repository_name
 from swetrials.records.environment import EnvironmentSpec
@@ -69,15 +77,17 @@ class Preparation:
 
     Attributes:
         spec: what was asked for.
-        stored: what was made; ``None``: nothing had to be.
+        stored: what was made; ``None``: nothing had to be, or nothing can be kept.
         new: whether it was made for this holder, and not kept from before.
         copied: why an attempt sees a copy of it and no overlay; empty for an overlay.
+        each_time: what is done for each attempt, where an attempt's folders have no place that is everybody's.
     """
 
     spec: EnvironmentSpec
     stored: Stored | None = None
     new: bool = False
     copied: str = ""
+    each_time: Setup | None = None
 
     @property
     def sha256(self) -> str | None:
@@ -85,16 +95,11 @@ class Preparation:
         return self.stored.record.sha256 if self.stored else None
 
     @property
-    def made(self) -> tuple[str, ...]:
-        """What of it lies in a checkout and is no part of a patch: folders and files, relative to the checkout."""
-        return (*self.stored.record.folders, *self.stored.record.files) if self.stored else ()
-
-    @property
     def shown(self) -> tuple[Path, ...]:
         """What of the machine commands have to be shown for it."""
         return tuple(map(Path, self.stored.record.shown)) if self.stored else ()
 
-    def attach(self, view: View) -> View:
+    async def attach(self, view: View) -> View:
         """Put the preparation into an attempt's folders and its view, apart from every other's.
 
         The checkout is there already, and so is what a patch or hidden files have put into it: where they have put
@@ -105,18 +110,24 @@ class Preparation:
 
         Raises:
             LayerError: a folder has to be copied, and cannot be.
+            PreparationError: it is done for each attempt, and failed.
             OSError: a file cannot be copied.
         """
         given = replace(view, variables={**view.variables, **variables(view, self.spec)})
+        if self.each_time is not None:
+            return await set_up_here(self.each_time, given)
         if self.stored is None:
             return given
         record, folder = self.stored.record, self.stored.folder
-        venv = folder / VENV / "merged" if record.python else None
-        return attached(given, venv=venv, checkout=folder / CHECKOUT, made=_made(record), copied=bool(self.copied))
-
-
-def _made(record: PreparationRecord) -> Made:
-    return Made(record.folders, record.files, record.changed)
+        put = partial(
+            attached,
+            given,
+            venv=folder / VENV / "merged" if record.python else None,
+            checkout=folder / CHECKOUT,
+            made=Made(record.folders, record.files, record.changed),
+            copied=bool(self.copied),
+        )
+        return await run_sync(put)
 
 
 @dataclass(frozen=True)
@@ -164,6 +175,9 @@ class Preparations:
         if not source.spec.prepares:
             yield Preparation(source.spec)
             return
+        if self._has_no_place_for_all(source):
+            yield Preparation(source.spec, each_time=self._setup(source, tools))
+            return
         tracked = await run_sync(tracked_files, self.repositories, source.repo, source.commit, source.patch)
         kind = self.environment.kind
         sha256 = preparation_sha256(source.spec, kind, source.repository, tools.versions, tracked)
@@ -179,6 +193,33 @@ class Preparations:
             copied = await run_sync(why_no_overlay, self.store.making, self.work_root)
             yield Preparation(source.spec, stored, bool(made), copied)
 
+    def _has_no_place_for_all(self, source: Source) -> bool:
+        """Whether each attempt's folders are where they lie: what was prepared for one would not work in another."""
+        view = self.environment.view(Space.at(self.work_root, "any"), source.repository)
+        return view.inside == view.outside
+
+    def _setup(self, source: Source, tools: Toolchain) -> Setup:
+        values = values_of_secrets(source.spec.setup_secrets, self.user)
+        redactor = self.redactor.and_also(told_apart(values))
+        return Setup(source.spec, tools, self.environment, redactor, values, self.limit_seconds)
+
+    async def prove(self, source: Source) -> float:
+        """Prepare a checkout that nobody uses, where preparations cannot be kept; return the seconds that it took.
+
+        Raises:
+            PreparationError: it failed.
+            KnownError: as :meth:`holding`.
+        """
+        began = time.monotonic()
+        async with (
+            self.holding(source) as preparation,
+            attempt_space_aside(self.work_root, f"prepare-{secrets.token_hex(6)}") as space,
+        ):
+            await run_sync(self._check_out, source, space)
+            self.environment.hand_over(space)
+            await preparation.attach(self.environment.view(space, source.repository))
+        return time.monotonic() - began
+
     async def _make(self, source: Source, tools: Toolchain, sha256: str) -> PreparationRecord:
         try:
             return await self._made_anew(source, tools, sha256)
@@ -191,9 +232,7 @@ class Preparations:
             ) from None
 
     async def _made_anew(self, source: Source, tools: Toolchain, sha256: str) -> PreparationRecord:
-        values = values_of_secrets(source.spec.setup_secrets, self.user)
-        known = told_apart(values)
-        setup = Setup(source.spec, tools, self.environment, self.redactor.and_also(known), values, self.limit_seconds)
+        setup = self._setup(source, tools)
         require_room(self.store.making)
         began = time.monotonic()
         async with attempt_space_aside(self.store.making, f"prepare-{secrets.token_hex(6)}") as space:
@@ -211,7 +250,7 @@ class Preparations:
                 raise PreparationError(f"{error}; its output: {self.store.log(sha256)}") from None
             made = await run_sync(made_since, before, space.checkout)
             await run_sync(_keep, made, space.checkout, kept)
-            await run_sync(_refuse_secrets, kept, Redactor(known))
+            await run_sync(setup.refuse_secrets_in, kept)
             record = PreparationRecord(
                 sha256=sha256,
                 made_at=utc_now(),
@@ -248,13 +287,3 @@ def _keep(made: Made, checkout: Path, kept: Path) -> None:
     for name in made.names:
         (kept / CHECKOUT / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).rename(kept / CHECKOUT / name)
-
-
-def _refuse_secrets(kept: Path, redactor: Redactor) -> None:
-    found = secret_in(kept, redactor)
-    if found is not None:
-        name = redactor.text(str(found))
-        raise PreparationError(
-            f"setup wrote the value of one of setup_secrets into {name}, where an agent could read it; "
-            "let it use the value without keeping it"
-        )

@@ -4,10 +4,14 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from anyio.to_thread import run_sync
+
 from swetrials.environments.base import Environment, View
+from swetrials.environments.checkout_changes import contents, exclude, made_since, put_back
+from swetrials.environments.secret_search import secret_in, told_apart
 from swetrials.environments.toolchain import Toolchain
 from swetrials.errors import KnownError
 from swetrials.records.environment import EnvironmentSpec
@@ -76,6 +80,20 @@ class Setup:
         for argv in self.spec.setup:
             await self._run(argv, view, log, self.secrets)
 
+    def refuse_secrets_in(self, folder: Path) -> None:
+        """Make sure that no value of a secret is left in a folder.
+
+        Raises:
+            PreparationError: one is; the message names the file.
+        """
+        known = told_apart(self.secrets)
+        found = secret_in(folder, Redactor(known)) if known else None
+        if found is not None:
+            raise PreparationError(
+                f"setup wrote the value of one of setup_secrets into {self.redactor.text(str(found))}, where an agent "
+                "could read it; let it use the value without keeping it"
+            )
+
     async def _run(
         self, argv: Sequence[str], view: View, log: Path, secrets: Mapping[str, str], *, needed: bool = True
     ) -> None:
@@ -111,6 +129,26 @@ class Setup:
             path = given.get("PATH") or search_path(os.environ.get("PATH", os.defpath))
             given["PATH"] = f"{path}{os.pathsep}{self.tools.uv.parent}"
         return given | {"UV_PYTHON_DOWNLOADS": "never", "UV_LINK_MODE": "copy", "UV_COMPILE_BYTECODE": "1"}
+
+
+async def set_up_here(setup: Setup, view: View) -> View:
+    """Run a setup in an attempt's own folders, and return the view with what it made there.
+
+    Files of the commit that it changed are put back.
+
+    Raises:
+        PreparationError: a command failed, or a secret is left in a file.
+        OSError: a file cannot be read or written.
+    """
+    space = view.outside
+    before = await run_sync(contents, space.checkout)
+    await setup.run(view, space.root / "setup.log")
+    made = await run_sync(made_since, before, space.checkout)
+    await run_sync(setup.refuse_secrets_in, space.root)
+    if made.changed:
+        await run_sync(put_back, space.checkout, made.changed)
+    exclude(space.checkout, made.names)
+    return replace(view, prepared=(*view.prepared, *made.names))
 
 
 def variables(view: View, spec: EnvironmentSpec) -> dict[str, str]:
