@@ -1,6 +1,6 @@
 """What the pre-flight says of preparations; they are made then, before any money is spent."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 
 from swetrials.environments.preparation import Preparation, Preparations, Source
@@ -15,7 +15,7 @@ _HASH_LETTERS = 12
 
 
 async def preparation_checks(
-    preparations: Preparations, sources: Iterable[Source], stack: AsyncExitStack
+    preparations: Preparations, sources: Sequence[Source], stack: AsyncExitStack
 ) -> AsyncIterator[Check]:
     """Make, or find, the preparation of each source, and yield a line for each that there has to be.
 
@@ -25,7 +25,7 @@ async def preparation_checks(
         stack: holds the preparations for as long as the run goes on.
     """
     told: set[str] = set()
-    for source in dict.fromkeys(sources):
+    for source in (source for index, source in enumerate(sources) if source not in sources[:index]):
         try:
             preparation = await stack.enter_async_context(preparations.holding(source))
             took = await preparations.prove(source) if preparation.each_time else None
