@@ -15,6 +15,7 @@ from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Dataset
 from swetrials.records.record import Record
 from swetrials.store.documents import DocumentError, LoadedDataset, load_config, load_dataset, load_document
+from swetrials.store.project import find_project
 
 TASK = """\
 schema_version: "1.0"
@@ -315,6 +316,30 @@ def test_fingerprints_change_with_what_they_stand_for(write: Write) -> None:
     commented, same_task = fingerprints(TASK + "# a comment\n")
     assert (commented != file, same_task == task) == (True, True)
     assert fingerprints(TASK + "    ground_truth: {approach: Think.}\n")[1] != task
+
+
+def test_the_hashes_of_tasks_are_those_of_records_written_before_there_were_environments() -> None:
+    # From tests/corpus, whose trials ran on this very dataset.
+    loaded = load_dataset(find_project().dataset / "quickstart.yaml")
+    task = next(task for task in loaded.dataset.tasks if task.id == "slugify-unicode")
+    assert loaded.task_sha256(task) == "e615cff66529335684b50c06ce62f364e3b45ffa4c018c1d02aa9c6ceb4f7cfd"
+    assert loaded.environment_sha256(task) is None
+
+
+def test_an_environment_has_a_hash_of_its_own(write: Write) -> None:
+    def hashes(text: str) -> tuple[str, str | None]:
+        loaded = load_dataset(write(text))
+        return loaded.task_sha256(loaded.dataset.tasks[0]), loaded.environment_sha256(loaded.dataset.tasks[0])
+
+    task, nothing = hashes(TASK)
+    assert nothing is None
+    assert hashes(TASK + "    environment: {}\n") == (task, None)
+    same_task, asked = hashes(TASK + '    environment: {python: "3.12", setup: [make deps]}\n')
+    assert same_task == task and asked is not None
+    assert hashes('environment: {setup: [make deps], python: "3.12"}\n' + TASK) == (task, asked)
+    assert hashes(TASK + '    environment: {python: "3.13", setup: [make deps]}\n')[1] not in (asked, None)
+    header = 'environment: {python: "3.13"}\n'
+    assert hashes(header + TASK + '    environment: {python: "3.12", setup: [make deps]}\n') == (task, asked)
 
 
 # Other documents

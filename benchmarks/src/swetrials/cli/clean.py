@@ -22,8 +22,11 @@ app = single_command()
 def clean(
     caches: Annotated[bool, typer.Option("--caches", help="Mirrors of repositories, downloads of installers.")] = False,
     checkouts: Annotated[bool, typer.Option("--checkouts", help="Kept checkouts and homes of attempts.")] = False,
+    preparations: Annotated[
+        bool, typer.Option("--preparations", help="What datasets' environments have prepared.")
+    ] = False,
     trash: Annotated[bool, typer.Option("--trash", help="Earlier trials that were moved away.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="All three.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All four.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and remove nothing.")] = False,
     config: Annotated[Path | None, typer.Option("--config", help="Configuration file.", metavar="FILE")] = None,
     output_dir: Annotated[str | None, typer.Option(help="Root of the results tree.")] = None,
@@ -32,7 +35,7 @@ def clean(
     """Give disk space back; results, and whatever is in use, stay. Without a choice: show what there is."""
     from swetrials.runs.clearing import SORTS
 
-    chosen = {"caches": caches, "checkouts": checkouts, "trash": trash}
+    chosen = {"caches": caches, "checkouts": checkouts, "preparations": preparations, "trash": trash}
     sorts = [sort for sort in SORTS if chosen[sort] or everything]
     flags = {"output_dir": output_dir, "clone_dir": clone_dir}
     raise typer.Exit(clear(config, flags, sorts, dry_run=dry_run))
@@ -56,7 +59,7 @@ def clear(path: Path | None, flags: Mapping[str, object], sorts: Sequence[Sort],
             used = "  (in use, stays)" if clearable.in_use else ""
             print(f"  {_megabytes(clearable.size_bytes):>12}  {clearable.path}{used}")
     if not sorts:
-        print("nothing was removed: say what to remove, --caches, --checkouts, --trash or --all")
+        print("nothing was removed: say what to remove, --caches, --checkouts, --preparations, --trash or --all")
         return 0
     if dry_run:
         print("nothing was removed (--dry-run)")

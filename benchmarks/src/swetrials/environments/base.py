@@ -45,13 +45,20 @@ class Layer:
 
     Attributes:
         lower: the prepared folder, which is never written to.
-        own: an empty folder of the attempt's own, for what is written.
-        inside: where it is for the command.
+        own: a folder of the attempt's own, with ``upper`` and ``work`` for what is written, and ``merged``.
+        inside: where :attr:`merged` is for the command.
+        copied: whether ``merged`` is a copy of the prepared folder; else an overlay is laid over it at each start.
     """
 
     lower: Path
     own: Path
     inside: Path
+    copied: bool = False
+
+    @property
+    def merged(self) -> Path:
+        """What the command sees: empty but for a copy, until an overlay is laid over it."""
+        return self.own / "merged"
 
 
 @dataclass(frozen=True)
@@ -63,12 +70,15 @@ class View:
         inside: where the command finds them. The checkout is at the same place for every attempt of a repository.
         layers: what was prepared for it.
         variables: what the environment sets beside the harness's own.
+        prepared: what lies in the checkout that neither the commit nor the command has put there: files, and folders
+            with all that is in them, relative to it. It is no part of a patch.
     """
 
     outside: Space
     inside: Space
     layers: tuple[Layer, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    prepared: tuple[str, ...] = ()
 
     def having(self, variables: Mapping[str, str]) -> Self:
         """Return the same with further variables."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from swetrials.environments.base import Absence, Held, Network
-from swetrials.environments.bubblewrap_start import give
+from swetrials.environments.base import Absence, Held, Layer, Network
+from swetrials.environments.bubblewrap_start import OVERLAY, give
 from swetrials.errors import KnownError
 from swetrials.workspace.variables import search_path
 
@@ -147,6 +147,7 @@ def confined(
     network: Network = "open",
     held: Held | None = None,
     folder: Path | None = None,
+    layers: Sequence[Layer] = (),
 ) -> tuple[str, ...]:
     """Return the words that run a command in a sandbox.
 
@@ -172,6 +173,7 @@ def confined(
         network: the machine's, or a loopback of its own and nothing else.
         held: lets the command wait for a word before it begins.
         folder: where the command starts; by default where the caller is.
+        layers: prepared folders, over which the command writes to folders of its own.
 
     Raises:
         UncoveredError: a hidden path is ``/``, or lies in a readable or writable one and would be uncovered again.
@@ -182,7 +184,7 @@ def confined(
     _refuse_uncovering(covered, shown)
     user = str(_NOBODY) if bwrap.setpriv else "-"
     return (
-        *(sys.executable, "-I", "-S", _START, user, *(str(path.resolve()) for path in writable), "--"),
+        *(sys.executable, "-I", "-S", _START, user, *(str(path.resolve()) for path in writable), *_laid(layers), "--"),
         *(str(bwrap.path), *_namespaces(bwrap, network), "--die-with-parent"),
         *(("--info-fd", str(held.info_fd)) if held else ()),
         *_machine(),
@@ -190,12 +192,19 @@ def confined(
         *(_ways([*shown, *where.values()]) if bwrap.setpriv or where else ()),
         *_binds("--ro-bind", readable, where),
         *_binds("--bind", writable, where),
+        *(word for layer in layers for word in ("--bind", str(layer.merged.resolve()), str(layer.inside))),
         *("--remount-ro", "/"),
         *(("--chdir", str(folder)) if folder else ()),
         "--",
         *(_giving_root_up(bwrap.setpriv) if bwrap.setpriv else ()),
         *argv,
     )
+
+
+def _laid(layers: Iterable[Layer]) -> Iterator[str]:
+    """Tell what starts the sandbox which overlays to lay; a copy is given to the command's user."""
+    for layer in layers:
+        yield from (str(layer.merged.resolve()),) if layer.copied else (OVERLAY, str(layer.lower), str(layer.own))
 
 
 def hand_over(folder: Path, bwrap: Bubblewrap) -> None:

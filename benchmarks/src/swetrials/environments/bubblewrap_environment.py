@@ -111,6 +111,7 @@ class BubblewrapEnvironment:
             network=network,
             held=held,
             folder=inside.checkout,
+            layers=view.layers,
         )
         given = {**view.variables, **variables}
         variables = allowed_environment(inside.home, inside.temporary, given)

@@ -169,6 +169,9 @@ class RunnerConfig(Record):
     require_sealed: bool = Field(
         False, description="start no agent of which it is not proven that it reaches its model's route and nothing else"
     )
+    preparations_max_gb: float = Field(
+        20, gt=0, description="disk space for what environments have prepared; least recently used goes first"
+    )
     repo_instructions: Literal["keep", "neutralise"] = Field(
         "keep", description="neutralise: the subject repository's own files for agents are out of their sight"
     )

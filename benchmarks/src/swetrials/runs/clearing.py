@@ -6,14 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from swetrials.environments.preparation_store import PreparationStore
 from swetrials.records.config import RunnerConfig
 from swetrials.store.project import Project
 from swetrials.store.results import TRASH
 from swetrials.workspace.clearing import Leftover, clear, is_held, leftovers, size_of
 from swetrials.workspace.space import private_root, remove_tree
 
-Sort = Literal["caches", "checkouts", "trash"]
-SORTS: tuple[Sort, ...] = ("caches", "checkouts", "trash")
+Sort = Literal["caches", "checkouts", "preparations", "trash"]
+SORTS: tuple[Sort, ...] = ("caches", "checkouts", "preparations", "trash")
 
 _RUN_LOCKS = "*/*/*/*/.lock"
 
@@ -32,7 +33,8 @@ class Clearable:
 def clearables(config: RunnerConfig, project: Project, sorts: Sequence[Sort]) -> list[Clearable]:
     """Return what there is of some sorts: in the working folder, below the results, among the project's tools.
 
-    Caches are mirrors of repositories and what installers have downloaded; both come back by themselves.
+    Caches are mirrors of repositories and what installers have downloaded; both come back by themselves, and so does
+    what environments have prepared.
 
     Raises:
         SpaceError: the working folder cannot be used.
@@ -44,6 +46,8 @@ def clearables(config: RunnerConfig, project: Project, sorts: Sequence[Sort]) ->
         root = private_root(Path(config.clone_dir) if config.clone_dir else None)
         found += [_of_work(leftover, busy=busy) for leftover in leftovers(root)]
     found += [_plain("caches", folder) for folder in _folders(project.tools / "cache")]
+    if "preparations" in sorts:
+        found += _preparations(PreparationStore.of(project))
     found += [_plain("trash", folder) for folder in _folders(results / TRASH)]
     return [clearable for clearable in found if clearable.sort in sorts]
 
@@ -54,6 +58,19 @@ def _of_work(leftover: Leftover, *, busy: bool) -> Clearable:
     in_use = leftover.in_use or (mirror and busy)
     sort: Sort = "caches" if mirror else "checkouts"
     return Clearable(sort, leftover.path, leftover.size_bytes, in_use, partial(clear, leftover))
+
+
+def _preparations(store: PreparationStore) -> list[Clearable]:
+    return [
+        Clearable(
+            "preparations",
+            stored.folder,
+            stored.record.size_bytes,
+            store.in_use(stored.folder.name),
+            partial(store.remove, stored.folder.name),
+        )
+        for stored in store.stored()
+    ]
 
 
 def _plain(sort: Sort, folder: Path) -> Clearable:

@@ -9,6 +9,7 @@ import orjson
 from pydantic import BaseModel
 
 from swetrials.records.dataset import Dataset, Task, is_local_address
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.store.configuration import load_config
 from swetrials.store.problems import DocumentError, Problem
 from swetrials.store.validation import Origin, validated
@@ -57,8 +58,19 @@ class LoadedDataset:
         return files
 
     def task_sha256(self, task: Task) -> str:
-        """Return the SHA-256 of a task's text and settings, ground truth included, whatever their order in the file."""
-        return hashlib.sha256(orjson.dumps(task.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)).hexdigest()
+        """Return the SHA-256 of a task's text and settings, ground truth included, whatever their order in the file.
+
+        Its environment is not in it: that has a hash of its own (:meth:`environment_sha256`).
+        """
+        return _sha256_of(task.model_dump(mode="json", exclude={"environment"}))
+
+    def environment_sha256(self, task: Task) -> str | None:
+        """Return the SHA-256 of what a task's commands run in, as it is asked for; ``None``: nothing is asked for.
+
+        With the commit it says what is prepared, but for the versions that a machine has of its tools.
+        """
+        spec = self.dataset.environment_of(task)
+        return _sha256_of(spec.model_dump(mode="json", exclude_defaults=True)) if spec != EnvironmentSpec() else None
 
 
 def load_dataset(path: Path) -> LoadedDataset:
@@ -87,6 +99,10 @@ def load_document(path: Path, model: type[R]) -> R:
         DocumentError: one problem per fault, with its line.
     """
     return _record(read_yaml(path), model)
+
+
+def _sha256_of(value: object) -> str:
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _record(source: YamlSource, model: type[R]) -> R:

@@ -3,7 +3,7 @@
 import os
 import stat
 import tempfile
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,9 @@ class PatchError(GitError):
     """A patch cannot be made or does not apply; the message is one line with git's own words."""
 
 
-def make_patch(repositories: Repositories, repo: str, commit: str, work_tree: Path) -> bytes:
+def make_patch(
+    repositories: Repositories, repo: str, commit: str, work_tree: Path, prepared: Iterable[str] = ()
+) -> bytes:
     """Return the change from a commit to the work tree as a unified diff with binary parts.
 
     It covers changed, new and deleted files, committed or not, with their modes, and symbolic links. What counts
@@ -37,6 +39,8 @@ def make_patch(repositories: Repositories, repo: str, commit: str, work_tree: Pa
         repo: the repository's address.
         commit: the pinned commit's full id.
         work_tree: the checkout as the agent left it.
+        prepared: what was put into the work tree before the agent came, and is no work of its: files of no commit, and
+            folders with all that is in them.
 
     Raises:
         PatchError: a file cannot be read, the patch would exceed ``LARGEST_PATCH_BYTES``, or the work tree is no
@@ -50,7 +54,7 @@ def make_patch(repositories: Repositories, repo: str, commit: str, work_tree: Pa
         try:
             index.read(commit)
             index.update_tracked()
-            index.add_untracked()
+            index.add_untracked(frozenset(os.fsencode(name) for name in prepared))
             return index.difference(commit)
         except PatchError:
             raise
@@ -110,12 +114,13 @@ class _Index:
         # A file that has become a repository counts for git as a submodule now.
         self._drop_gitlinks()
 
-    def add_untracked(self) -> None:
+    def add_untracked(self, prepared: Set[bytes]) -> None:
         listed = self.git("ls-files", "--others", "--exclude-standard", "-z", purpose="list the new files")
-        names = [name for name in listed.split(b"\0") if name]
+        names = [name for name in listed.split(b"\0") if name and not _is_in(prepared, name)]
         plain = [name for name in names if not name.endswith(b"/")]
         nested = [name for name in names if name.endswith(b"/")]
-        inside = [name for folder in nested for name in _files_below(os.fsencode(self.work_tree), folder)]
+        below = (name for folder in nested for name in _files_below(os.fsencode(self.work_tree), folder))
+        inside = [name for name in below if not _is_in(prepared, name)]
         self._update("--add", names=[*plain, *self._not_ignored(inside)])
 
     def difference(self, commit: str) -> bytes:
@@ -197,6 +202,12 @@ def _files_below(root: bytes, folder: bytes) -> Iterator[bytes]:
             yield from _files_below(root, name + b"/")
         elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
             yield name
+
+
+def _is_in(names: Set[bytes], path: bytes) -> bool:
+    """Whether a path, or a folder that it lies in, is among some names."""
+    parts = path.rstrip(b"/").split(b"/")
+    return any(b"/".join(parts[:count]) in names for count in range(1, len(parts) + 1))
 
 
 def _joined(names: Iterable[bytes]) -> bytes:
