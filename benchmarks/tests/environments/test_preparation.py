@@ -14,12 +14,12 @@ import anyio
 import pytest
 
 from environments.preparing import Bench, commit, elsewhere, held
+from swetrials.environments.base import PreparationError
 from swetrials.environments.bubblewrap import Bubblewrap, probe
 from swetrials.environments.host import Host
 from swetrials.environments.preparation import Source
 from swetrials.environments.preparation_checks import preparation_checks
 from swetrials.environments.secret_search import SecretError
-from swetrials.environments.setting_up import PreparationError
 from swetrials.environments.toolchain import ToolMissingError
 from swetrials.records.check import Check
 from swetrials.workspace.space import Space, attempt_space

@@ -36,7 +36,10 @@ def test_a_trial_says_what_it_ran_in_and_that_it_was_not_sealed(tmp_path: Path) 
     assert metrics.environment.cores and metrics.environment.memory_gb
     assert metrics.provenance.sandbox == "none"
     assert metrics.sealing is not None and metrics.sealing == metrics.attempts[0].sealing
-    assert (metrics.sealing.state, metrics.sealing.why) == ("open", "on the host nothing keeps a program from the network")
+    assert (metrics.sealing.state, metrics.sealing.why) == (
+        "open",
+        "on the host nothing keeps a program from the network",
+    )
 
 
 def test_an_agent_that_the_kernel_killed_for_want_of_memory_is_the_environments_account(tmp_path: Path) -> None:

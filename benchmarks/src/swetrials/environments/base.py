@@ -35,6 +35,10 @@ class AbsentError(KnownError):
         self.absence = absence
 
 
+class PreparationError(KnownError):
+    """An environment cannot be prepared; the message says which command failed, how, and where its output is."""
+
+
 Network = Literal["open", "none"]
 """What a command is started with: the machine's network, or a loopback of its own and nothing else."""
 
@@ -70,6 +74,7 @@ class View:
         inside: where the command finds them. The checkout is at the same place for every attempt of a repository.
         layers: what was prepared for it.
         variables: what the environment sets beside the harness's own.
+        shown: what of the machine it has to be shown for that, although it lies below what is hidden.
         prepared: what lies in the checkout that neither the commit nor the command has put there: files, and folders
             with all that is in them, relative to it. It is no part of a patch.
     """
@@ -78,6 +83,7 @@ class View:
     inside: Space
     layers: tuple[Layer, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    shown: tuple[Path, ...] = ()
     prepared: tuple[str, ...] = ()
 
     def having(self, variables: Mapping[str, str]) -> Self:

@@ -106,7 +106,7 @@ class BubblewrapEnvironment:
             bwrap=self.bwrap,
             writable=writable,
             hidden=self.hidden,
-            readable=[*self.readable, *shown, *(folder for folder in places if folder not in writable)],
+            readable=[*self.readable, *view.shown, *shown, *(folder for folder in places if folder not in writable)],
             places=places,
             network=network,
             held=held,

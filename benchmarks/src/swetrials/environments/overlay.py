@@ -6,9 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from swetrials.environments.base import Layer
+from swetrials.environments.base import Layer, PreparationError
 from swetrials.environments.bubblewrap_start import OVERLAY
-from swetrials.errors import KnownError
 
 _START = str(Path(__file__).with_name("bubblewrap_start.py"))
 _PROOF_SECONDS = 20.0
@@ -17,7 +16,7 @@ _COPY_SECONDS = 1800.0
 _PROOF = 'test "$(cat merged/file)" = lower && echo own > merged/file && rm merged/gone && mkdir merged/made'
 
 
-class LayerError(KnownError):
+class LayerError(PreparationError):
     """A prepared folder cannot be copied; the message says why."""
 
 

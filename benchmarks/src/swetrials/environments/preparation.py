@@ -14,20 +14,13 @@ from pathlib import Path
 from anyio.to_thread import run_sync
 
 from swetrials.environments.attaching import attached
-from swetrials.environments.base import Environment, Layer, View
+from swetrials.environments.base import Environment, Layer, PreparationError, View
 from swetrials.environments.checkout_changes import Made, contents, made_since
 from swetrials.environments.overlay import why_no_overlay
 from swetrials.environments.preparation_inputs import preparation_sha256
 from swetrials.environments.preparation_store import RECORD, PreparationStore, Stored
 from swetrials.environments.secret_search import told_apart, values_of_secrets
-from swetrials.environments.setting_up import (
-    SETUP_LIMIT_SECONDS,
-    VENV,
-    PreparationError,
-    Setup,
-    set_up_here,
-    variables,
-)
+from swetrials.environments.setting_up import SETUP_LIMIT_SECONDS, VENV, Setup, set_up_here, variables
 from swetrials.environments.toolchain import Toolchain, find_tools
 from swetrials.records.dataset import repository_name
 from swetrials.records.environment import EnvironmentSpec
@@ -113,7 +106,9 @@ class Preparation:
             PreparationError: it is done for each attempt, and failed.
             OSError: a file cannot be copied.
         """
-        given = replace(view, variables={**view.variables, **variables(view, self.spec)})
+        given = replace(
+            view, variables={**view.variables, **variables(view, self.spec)}, shown=(*view.shown, *self.shown)
+        )
         if self.each_time is not None:
             return await set_up_here(self.each_time, given)
         if self.stored is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from swetrials.errors import KnownError
+from swetrials.environments.base import PreparationError
 from swetrials.store.redaction import Redactor
 
 _SHORTEST = 8
@@ -14,7 +14,7 @@ _SHORTEST = 8
 _CHUNK_BYTES = 1 << 20
 
 
-class SecretError(KnownError):
+class SecretError(PreparationError):
     """A secret that setup is to be given is not there; the message names the variable."""
 
 

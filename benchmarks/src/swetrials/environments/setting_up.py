@@ -9,11 +9,10 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from swetrials.environments.base import Environment, View
+from swetrials.environments.base import Environment, PreparationError, View
 from swetrials.environments.checkout_changes import contents, exclude, made_since, put_back
 from swetrials.environments.secret_search import secret_in, told_apart
 from swetrials.environments.toolchain import Toolchain
-from swetrials.errors import KnownError
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.processes import LaunchError, ProcessLimits, run_captured
@@ -32,10 +31,6 @@ _FULL_DISK_BYTES = 5_000_000
 
 _TELLING = re.compile(r"error|failed|cannot|not found|no such|denied|no space|missing", re.IGNORECASE)
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-
-
-class PreparationError(KnownError):
-    """An environment cannot be prepared; the message says which command failed, how, and where its output is."""
 
 
 @dataclass(frozen=True)

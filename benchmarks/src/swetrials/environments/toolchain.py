@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from swetrials.errors import KnownError
+from swetrials.environments.base import PreparationError
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.store.project import Project
 from swetrials.workspace.variables import is_open_folder, search_path, toolchain_roots
@@ -32,7 +32,7 @@ _TOOLS_OF = {
 """Programs that a setup may begin with, and what their outcome depends on."""
 
 
-class ToolMissingError(KnownError):
+class ToolMissingError(PreparationError):
     """A dataset asks for a tool that this machine has not; the message says what installs it."""
 
 

@@ -1,11 +1,13 @@
 """Where attempts and judgings are made."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
 from swetrials.environments.base import Environment
+from swetrials.environments.preparation import Preparations
+from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
 
@@ -19,12 +21,28 @@ class WorkContext:
         work_root: the folder that holds the private folders of each attempt and judging.
         environment: what commands are run in.
         redactor: masks secrets in whatever is written.
+        project: whose tools prepare an environment, and keep it.
+        preparations_max_gb: disk space for all that are kept.
     """
 
     repositories: Repositories
     work_root: Path
     environment: Environment
     redactor: Redactor
+    project: Project = field(default_factory=find_project)
+    preparations_max_gb: float = 20.0
+
+    @property
+    def preparations(self) -> Preparations:
+        """What prepares environments here."""
+        return Preparations(
+            environment=self.environment,
+            repositories=self.repositories,
+            work_root=self.work_root,
+            project=self.project,
+            redactor=self.redactor,
+            max_gb=self.preparations_max_gb,
+        )
 
     def hiding(self, secrets: Iterable[str]) -> Self:
         """Return a place that masks further secrets."""

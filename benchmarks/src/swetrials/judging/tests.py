@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import ClassVar, Literal
 import orjson
 from anyio import to_thread
 
-from swetrials.environments.base import Environment, Held, Network, View
+from swetrials.environments.base import Environment, Held, Network, PreparationError, View
 from swetrials.environments.door import Door, behind
 from swetrials.environments.machine import Machine, environment_record
+from swetrials.environments.preparation import Source
 from swetrials.environments.registries import registry_settings
 from swetrials.environments.sealing import SEALED_PORT, SealError
 from swetrials.environments.work_context import WorkContext
@@ -109,6 +110,32 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
     except PlacementError as error:
         return _failed(str(error), patch_applied=True) if submission.patch else _unscored(str(error))
     view = place.environment.view(space, repository_name(submission.repo))
+    try:
+        async with place.preparations.holding(_source(submission, submission.patch or b"")) as preparation:
+            return await _verified_in(await preparation.attach(view), submission, verify, place, preparation.sha256)
+    except PreparationError as error:
+        return await _unprepared(submission, place, error)
+
+
+def _source(submission: Submission, patch: bytes) -> Source:
+    return Source(submission.environment, submission.repo, submission.commit, patch)
+
+
+async def _unprepared(submission: Submission, place: WorkContext, error: PreparationError) -> TestsEvaluation:
+    """Tell whose fault it is that there is no environment: the patch's, where there is one without it."""
+    told = place.redactor.text(str(error))
+    if submission.patch:
+        with suppress(PreparationError):
+            async with place.preparations.holding(_source(submission, b"")):
+                return _failed(
+                    f"what the patch makes of the environment cannot be prepared: {told}", patch_applied=True
+                )
+    return _unscored(f"the environment cannot be prepared: {told}")
+
+
+async def _verified_in(
+    view: View, submission: Submission, verify: Verify, place: WorkContext, preparation_sha256: str | None
+) -> TestsEvaluation:
     machine = Machine.now()
     async with _opened(place.environment, submission.environment) as reach:
         run = partial(_run, view=view.having(reach.variables), place=place, reach=reach)
@@ -117,7 +144,10 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
         update={
             "patch_applied": True if submission.patch else None,
             "environment": environment_record(
-                place.environment.kind, machine, memory_gb_asked=submission.environment.memory_gb
+                place.environment.kind,
+                machine,
+                preparation_sha256=preparation_sha256,
+                memory_gb_asked=submission.environment.memory_gb,
             ),
             "sealing": reach.sealing,
             "registries": reach.registries(),

@@ -1,7 +1,7 @@
 """Running a plan: pre-flight, clearing or resuming, then the trials."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
-from swetrials.runs.environment_checks import sealing_checks, shell_check
+from swetrials.runs.environment_checks import environment_checks, run_sources, shell_check
 from swetrials.runs.forecast import budget_check, forecast
 from swetrials.runs.lockfile import locked
 from swetrials.runs.preflight import machine_checks, plan_checks, probe, route_checks, stale_check
@@ -113,9 +113,11 @@ async def run_plan(
         expected = forecast(prepared, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
         about = (on_disk, budget_check(prepared, expected))
-        async with prepared.executor.open(prepared.config) as machines:
+        async with AsyncExitStack() as held, prepared.executor.open(prepared.config) as machines:
             more = partial(more_checks, len(to_run)) if more_checks else None
-            await preflight(prepared, hosting, options, viewer, about, more, machines, idle=not to_run)
+            asked = run_sources(prepared, [standing.trial for standing in to_run])
+            environment = environment_checks(prepared.context(hosting), asked, held)
+            await preflight(prepared, hosting, options, viewer, about, environment, more, machines, idle=not to_run)
             if in_the_way := sum(s.stale for s in to_run):
                 viewer.say(f"  earlier trials move to {prepared.plan.output / TRASH} as theirs begin: {in_the_way}")
             viewer.expect(len(to_run))
@@ -139,6 +141,7 @@ async def preflight(
     options: RunOptions,
     viewer: Viewer,
     about: Sequence[Check],
+    environment: AsyncIterator[Check],
     more_checks: Callable[[], Awaitable[Sequence[Check]]] | None = None,
     machines: Machines = HERE,
     *,
@@ -152,6 +155,7 @@ async def preflight(
         options: what the person decided for this invocation.
         viewer: who is watching.
         about: what has been found out about the results and the budget.
+        environment: what commands run in; not asked when something failed.
         more_checks: what else has to hold before anything is spent; not asked when something failed.
         machines: where the agents are to run.
         idle: nothing is to run, so that no call of the model has to be made to prove that it could.
@@ -179,7 +183,7 @@ async def preflight(
     for check in () if failed else await machines.checks(prepared.context(hosting), hosting.route("preflight")):
         show(check)
     if not idle and not failed:
-        async for check in sealing_checks(prepared.context(hosting), prepared.plan.environments):
+        async for check in environment:
             show(check)
     if idle:
         show(Check("probe", "skipped", "no test call was made: nothing is to run"))

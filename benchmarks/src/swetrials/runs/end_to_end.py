@@ -145,7 +145,7 @@ async def _able(judge: Judge, context: WorkContext, show: Callable[[Check], None
 def _judge_context(request: JudgingRequest, project: Project) -> WorkContext:
     root = private_root(request.clone_root)
     environment = environment_for("auto", project, project.dataset, request.folder, root)
-    return WorkContext(Repositories.below(root), root, environment, Redactor.from_environment(os.environ))
+    return WorkContext(Repositories.below(root), root, environment, Redactor.from_environment(os.environ), project)
 
 
 def _by_kind(folders: Sequence[TrialFolder]) -> list[tuple[bool, list[TrialFolder]]]:

@@ -1,19 +1,24 @@
 """The checks of what agents and tests run in, before anything is spent: what they reach, and whether they can work."""
 
 import secrets
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 
 from swetrials.agents.session import AgentSession, Hear
 from swetrials.agents.shell_canary import shell_canary
 from swetrials.environments.base import Held, Network, View
 from swetrials.environments.door import behind
+from swetrials.environments.preparation import Source
+from swetrials.environments.preparation_checks import preparation_checks
 from swetrials.environments.registries import registry_settings
 from swetrials.environments.sealing import SealError
 from swetrials.records.check import Check
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.sealing import Sealing
+from swetrials.runs.prepared_run import PreparedRun
 from swetrials.trials.metered_way import open_way
+from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import RunContext
 from swetrials.wire.route import Route
 from swetrials.workspace.processes import Command, Ended, LaunchError, ProcessLimits, run_captured
@@ -22,6 +27,33 @@ from swetrials.workspace.space import attempt_space_aside
 _SEALING = "sealing"
 _SECONDS = 60.0
 _HOST_FIX = "mend it, or say that it may stay open: network: open in the dataset, or --environment host"
+
+
+def run_sources(prepared: PreparedRun, trials: Iterable[Trial]) -> tuple[Source, ...]:
+    """Return what has to be prepared for some trials; of a commit that cannot be found another check tells."""
+    dataset, commits = prepared.plan.dataset, prepared.commits()
+    asked = [(trial.task, dataset.repo_address(trial.task)) for trial in trials]
+    return tuple(
+        Source(dataset.dataset.environment_of(task), repo, commits[repo, task.ref])
+        for task, repo in asked
+        if (repo, task.ref) in commits
+    )
+
+
+async def environment_checks(
+    context: RunContext, sources: Sequence[Source], held: AsyncExitStack
+) -> AsyncIterator[Check]:
+    """Seal and prepare what commands are to run in.
+
+    Args:
+        context: of the run.
+        sources: what its trials run in.
+        held: holds what is prepared for as long as the run goes on.
+    """
+    async for check in sealing_checks(context, [source.spec for source in sources]):
+        yield check
+    async for check in preparation_checks(context.place.preparations, sources, held):
+        yield check
 
 
 async def sealing_checks(context: RunContext, environments: Iterable[EnvironmentSpec]) -> AsyncIterator[Check]:

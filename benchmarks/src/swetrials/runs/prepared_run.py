@@ -134,6 +134,8 @@ def lay_out(config: RunnerConfig) -> PreparedRun:
             work_root=work_root,
             environment=environment_for(config.environment, project, plan.dataset.folder, plan.output, work_root),
             redactor=Redactor.from_environment(os.environ, keys),
+            project=project,
+            preparations_max_gb=config.preparations_max_gb,
         ),
     )
 

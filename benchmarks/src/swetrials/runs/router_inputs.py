@@ -21,6 +21,7 @@ from swetrials.router.inputs.question import SKILL, first_step, question_sha256
 from swetrials.router.inputs.totals import with_judgments
 from swetrials.runs.benchmark import RunOptions, Viewer, preflight
 from swetrials.runs.defaults import with_benchmark
+from swetrials.runs.environment_checks import sealing_checks
 from swetrials.runs.forecast import Forecast, budget_check
 from swetrials.runs.prepared_run import PreparedRun, lay_out
 from swetrials.store.clock import utc_now
@@ -93,7 +94,8 @@ async def judge_inputs(
             return judging.finish()
         expected = judging.forecast()
         about = (judging.standing(), budget_check(prepared, expected))
-        await preflight(prepared, hosting, options, viewer, about)
+        environment = sealing_checks(prepared.context(hosting), prepared.plan.environments)
+        await preflight(prepared, hosting, options, viewer, about, environment)
         viewer.expect(expected.to_run)
         budget = expected.budget(prepared.config.max_budget_usd)
         context = prepared.context(hosting, keep_checkouts=options.keep_checkouts, budget=budget)

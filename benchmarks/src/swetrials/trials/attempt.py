@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import anyio
 from anyio.to_thread import run_sync
 
-from swetrials.records.dataset import repository_name
+from swetrials.environments.preparation import Source
 from swetrials.records.metrics import PATCH, AttemptRecord
 from swetrials.store.files import write_atomically, write_record_once
 from swetrials.trials.attempt_session import AttemptSession, Watch, drive
@@ -50,6 +50,7 @@ async def run_attempt(
         ProviderError: there is no route any more.
         GitError: the checkout cannot be made.
         LaunchError: the agent cannot be started.
+        PreparationError: its environment cannot be prepared.
         SealError: the agent cannot be sealed.
         OSError: the disk is full or not writable.
     """
@@ -57,9 +58,13 @@ async def run_attempt(
     # Without the meter the agent holds the real key, which may be in no variable of ours: a profile's, for one.
     context = context.hiding(route.secrets)
     require_room(context.place.work_root, order.trial.folder.path)
-    async with attempt_space_aside(context.place.work_root, attempt_id, keep=context.keep_checkouts) as space:
+    place, source = context.place, Source(order.environment, order.repo, order.commit)
+    async with (
+        place.preparations.holding(source) as preparation,
+        attempt_space_aside(place.work_root, attempt_id, keep=context.keep_checkouts) as space,
+    ):
         aside = await run_sync(_furnish, context, order, space)
-        view = context.place.environment.view(space, repository_name(order.repo))
+        view = await preparation.attach(place.environment.view(space, source.repository))
         prompt = prompt_for(order.trial.task, view.inside.checkout, view.inside.artifacts, order.only)
         session = AttemptSession(
             context=context,
@@ -72,6 +77,7 @@ async def run_attempt(
             aside=aside,
             writable=space.folders,
             asked=order.environment,
+            preparation_sha256=preparation.sha256,
         )
         try:
             ended = await drive(session, watch)

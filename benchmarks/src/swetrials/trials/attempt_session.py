@@ -55,6 +55,7 @@ class AttemptSession:
         writable: those of its folders that it may change.
         machine: as it is before the agent starts.
         asked: what the agent is to run in.
+        preparation_sha256: of what was prepared for it; ``None``: nothing was.
         sealing: what the agent can reach, known as soon as it is about to start.
     """
 
@@ -68,6 +69,7 @@ class AttemptSession:
     aside: tuple[SetAside, ...]
     writable: Sequence[Path]
     asked: EnvironmentSpec
+    preparation_sha256: str | None = None
     tally: Tally = field(default_factory=Tally)
     recorder: TrajectoryRecorder = field(init=False)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -89,7 +91,10 @@ class AttemptSession:
     def environment(self) -> EnvironmentRecord:
         """What the agent runs in."""
         return environment_record(
-            self.context.place.environment.kind, self.machine, memory_gb_asked=self.asked.memory_gb
+            self.context.place.environment.kind,
+            self.machine,
+            preparation_sha256=self.preparation_sha256,
+            memory_gb_asked=self.asked.memory_gb,
         )
 
     def judge(self, sealing: Sealing) -> None:

@@ -201,7 +201,7 @@ def _patch(context: RunContext, order: Order, output: AttemptOutput, findings: l
         findings.append(Finding(code="instructions_neutralised", severity="info", message=message))
     try:
         put_back(checkout, output.aside)
-        return make_patch(context.place.repositories, order.repo, order.commit, checkout)
+        return make_patch(context.place.repositories, order.repo, order.commit, checkout, output.view.prepared)
     except (GitError, OSError) as error:
         findings.append(Finding(code="patch_failed", severity="error", message=context.place.redactor.text(str(error))))
         return b""

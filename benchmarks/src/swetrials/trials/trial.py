@@ -10,6 +10,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
+from swetrials.environments.base import PreparationError
 from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import ProviderError
 from swetrials.records.known import known_sum
@@ -73,7 +74,7 @@ async def run_trial(
         number = ledger.earlier.next_number
         order = Order(trial, repo, ledger.commit, number=number, reason="first", environment=asked)
         await _attempts(ledger, order, observe, machines)
-    except (GitError, LaunchError, ProviderError, SealError, OSError) as error:
+    except (GitError, LaunchError, PreparationError, ProviderError, SealError, OSError) as error:
         ledger.failure = environment_failure(error)
     except anyio.get_cancelled_exc_class():
         _finish(ledger, observe)
@@ -158,6 +159,8 @@ def environment_failure(error: Exception) -> Outcome:
         return Outcome.of(OutcomeKind.AUTH_FAILED, detail)
     if isinstance(error, SealError):
         return Outcome.of(OutcomeKind.NOT_SEALED, detail)
+    if isinstance(error, PreparationError):
+        return Outcome.of(OutcomeKind.PREPARATION_FAILED, detail)
     if isinstance(error, GitError):
         return Outcome.of(OutcomeKind.CHECKOUT_FAILED, detail)
     return Outcome.of(OutcomeKind.AGENT_CRASHED, detail, blame=Blame.ENVIRONMENT)

@@ -240,6 +240,8 @@ class Worker:
                 work_root=self._work_root,
                 environment=environment_for(config.environment, project, *private),
                 redactor=Redactor.from_environment(os.environ, keys.secrets),
+                project=project,
+                preparations_max_gb=config.preparations_max_gb,
             ),
             keep_checkouts=errand.keep_checkouts,
             backoff=self._backoff,
