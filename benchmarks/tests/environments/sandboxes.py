@@ -41,7 +41,7 @@ def sandboxed(
     bwrap = bubblewrap(way)
     inside = hold_words(held, argv) if held else argv
     words = [*confined(inside, bwrap=bwrap, writable=[folder], hidden=[], readable=readable)]
-    place = words.index(str(bwrap.path)) + 1
+    place = words.index("--", words.index(str(bwrap.path)))
     words[place:place] = [
         *(["--unshare-net"] if network == "none" else []),
         *(["--info-fd", str(held.info_fd)] if held else []),

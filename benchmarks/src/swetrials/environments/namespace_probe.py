@@ -4,17 +4,17 @@ A program of its own, which imports nothing of this project, and of the standard
 for each attempt. :mod:`swetrials.environments.sealing` starts it before the sandbox, and talks to it by CONTROL, a
 socket that keeps messages apart.
 
-1. It reads from INFO who the sandbox's first process is (``bwrap --info-fd``), and waits for a line on READY, which
+1. It takes in an order: lines of a kind, a tab and a value (:data:`_KNOCKS`).
+2. It reads from INFO who the sandbox's first process is (``bwrap --info-fd``), and waits for a line on READY, which
    the command that is held back writes.
-2. It takes in an order: lines of a kind, a tab and a value (:data:`_KNOCKS`).
 3. It joins the network namespace, by way of the user namespace that owns it (``ioctl_ns(2)``, ``NS_GET_USERNS``; the
    user namespace of a process may be another one, from which the network cannot be joined), makes the route's listening
    socket there and sends it back. Then it joins the others.
 4. A child of it, in the namespace of processes too, becomes the user that the command runs as, and knocks. It sends a
    line for each canary: ``held``, ``open`` or ``untried``, a tab, the name, a tab, and what came of it.
 
-What goes wrong is sent as a line ``failed``, a tab and the reason. Every wait ends when the harness or the sandbox does,
-for then the files end; what is beyond that, an alarm ends.
+What goes wrong is sent as a line ``failed``, a tab and the reason. Every wait ends when the harness or the sandbox
+does, for then the files end; what is beyond that, an alarm ends.
 """
 
 import _socket
@@ -93,18 +93,24 @@ def main(words: Sequence[str]) -> None:
 def _answering(harness: _socket.socket, what: Callable[[], None]) -> None:
     try:
         what()
-    except (OSError, ProbeError) as error:
-        harness.send(f"failed\t{error}".encode(errors="replace"))
+    except ProbeError as error:
+        harness.send(f"failed\t{error}".encode())
+    except OSError as error:
+        harness.send(f"failed\t{error.filename or ''} {error.strerror or error}".encode(errors="replace"))
 
 
 def _seal_when_started(harness: _socket.socket, info: int, ready: int) -> None:
+    order = [_cut(line) for line in harness.recv(1 << 20).decode(errors="surrogateescape").splitlines()]
     first = _first_process(info)
     if not _read(ready, until=b"\n"):
         raise ProbeError("the sandbox ended before its command began")
-    order = harness.recv(1 << 20).decode(errors="surrogateescape")
-    if order:
-        signal.alarm(_SECONDS)
-        _seal(harness, first, [tuple(line.split("\t", 1)) for line in order.splitlines()])
+    signal.alarm(_SECONDS)
+    _seal(harness, first, order)
+
+
+def _cut(line: str) -> tuple[str, str]:
+    kind, _, value = line.partition("\t")
+    return kind, value
 
 
 def _read(file: int, until: bytes) -> bytes:
@@ -123,10 +129,10 @@ def _first_process(info: int) -> int:
     return int(number)
 
 
-def _seal(harness: _socket.socket, first: int, order: Sequence[tuple[str, ...]]) -> None:
+def _seal(harness: _socket.socket, first: int, order: Sequence[tuple[str, str]]) -> None:
     if _inode(f"/proc/{first}/ns/net") == _inode("/proc/self/ns/net"):
         raise ProbeError("the sandbox has the machine's own network")
-    port = next(int(value) for kind, value in order if kind == "port")
+    port = int(dict(order)["port"])
     _join(first)
     _send_listener(harness, port)
     if (child := os.fork()) == 0:
@@ -137,7 +143,7 @@ def _seal(harness: _socket.socket, first: int, order: Sequence[tuple[str, ...]])
         raise ProbeError("the program that tries the canaries died")
 
 
-def _knock(harness: _socket.socket, port: int, order: Sequence[tuple[str, ...]]) -> None:
+def _knock(harness: _socket.socket, port: int, order: Sequence[tuple[str, str]]) -> None:
     _become_the_command()
     states = {True: "held", False: "open", None: "untried"}
     lines = ["\t".join((states[held], name, detail)) for held, name, detail in _canaries(port, order)]
@@ -203,7 +209,7 @@ def _status(process: str) -> dict[str, str]:
         return {name: value.strip() for name, _, value in lines}
 
 
-def _canaries(port: int, order: Sequence[tuple[str, ...]]) -> Iterator[Canary]:
+def _canaries(port: int, order: Sequence[tuple[str, str]]) -> Iterator[Canary]:
     up = [name for _, name in _socket.if_nameindex() if name != "lo" and _is_up(name)]
     yield not up, "no interface but loopback", ", ".join(up)
     if up:

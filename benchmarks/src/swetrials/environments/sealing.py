@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from subprocess import DEVNULL
 
@@ -22,7 +23,8 @@ from swetrials.errors import KnownError
 from swetrials.records.sealing import Canary, NetworkAllowed, Sealing
 
 SEALED_PORT = 24117
-"""Where the route listens on the loopback of each sandbox. No port that is picked at random, and none that agents try."""
+"""Where the route listens on the loopback of each sandbox: none of the ports that Linux picks at random (those from
+32768 on), and none that agents try."""
 
 _PROBE = str(Path(__file__).with_name("namespace_probe.py"))
 _START_SECONDS = 120.0
@@ -152,10 +154,11 @@ def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
 async def _start_probe(*fds: int) -> anyio.abc.Process:
     # It is started beside the sandbox, and is there when it is.
     words = [sys.executable, "-I", "-S", _PROBE, *map(str, fds)]
+    start = partial(anyio.open_process, words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+    # A cancellation here would lose hold of it.
     with anyio.CancelScope(shield=True):
-        return await anyio.open_process(
-            words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, env={}, pass_fds=fds, start_new_session=True
-        )
+        probe = await start(env={}, pass_fds=fds, start_new_session=True)
+    return probe
 
 
 def _order(host_port: int, meters: Iterable[tuple[str, int]]) -> Iterable[str]:
