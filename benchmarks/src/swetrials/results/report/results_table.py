@@ -8,7 +8,7 @@ from swetrials.results.report import wording as figures
 Run = Mapping[str, Any]
 """A line of the view ``runs``, by column."""
 
-_NAMES = ("agent", "skill", "scope", "provider", "hosted")
+_NAMES = ("agent", "skill", "scope", "provider", "hosted", "ran_in")
 """What stands above the table when it is the same in all runs."""
 
 _FIGURES = ("trials", "completed", "score", "with failures", "cost", "basis", "latency", "turns")
@@ -18,7 +18,11 @@ _MIXED = "over several"
 
 def heading(runs: Sequence[Run]) -> str:
     """Return what all runs share, and how many trials there are."""
-    shared = [f"{name} {runs[0][name]}" for name in _NAMES if name not in _told_apart_by(runs) and runs[0][name]]
+    shared = [
+        f"{name.replace('_', ' ')} {runs[0][name]}"
+        for name in _NAMES
+        if name not in _told_apart_by(runs) and runs[0][name]
+    ]
     trials = figures.counted(sum(run["trials"] for run in runs), "trial")
     return " · ".join([f"{trials} in {figures.counted(len(runs), 'run')}", *shared])
 
