@@ -38,7 +38,7 @@ OPEN_FIELDS: dict[str, Any] = {
 
 
 def ran(sealing: Sealing | None, kind: str = "bubblewrap") -> dict[str, Any]:
-    return {"sealing": sealing, "environment": EnvironmentRecord(kind=kind)}  # type: ignore[arg-type]
+    return {"sealing": sealing, "environment": EnvironmentRecord(kind=kind)}
 
 
 @pytest.mark.parametrize(

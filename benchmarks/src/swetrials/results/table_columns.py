@@ -129,6 +129,7 @@ TRIALS = SqlTable[TrialLine](
         *_hosting_columns(),
         Column("environment", "VARCHAR", lambda t: t.row.environment, "host, bubblewrap; NULL: not told"),
         Column("sealing", "VARCHAR", lambda t: t.row.sealing, "proven, declared, open; NULL: not told"),
+        Column("sealing_why", "VARCHAR", lambda t: t.row.sealing_why, "why it is not proven"),
         Column("network", "VARCHAR", lambda t: t.row.network, "what it was allowed: model, registries, open"),
         Column("outcome", "VARCHAR", lambda t: t.row.outcome),
         Column("blame", "VARCHAR", lambda t: t.reading.metrics.outcome.blame),

@@ -142,7 +142,7 @@ def test_everything_comes_home(yard: Yard) -> None:
     assert (record.input_tokens, record.num_turns, record.usage.source) == (2400, 2, "reported")
     assert yard.left("lld.md").read_text() == "# lld\n"
     left = {path.name for path in yard.left("attempts/1").iterdir()}
-    assert left == {"attempt.json", "stream.jsonl", "stderr.log", "trajectory.json"}
+    assert left == {"attempt.json", "start.json", "stream.jsonl", "stderr.log", "trajectory.json"}
     assert read_record(yard.left("attempts/1/attempt.json"), AttemptRecord) == attempt
     assert yard.left("attempts/1/stderr.log").read_text() == "[redacted]\n"
     assert any(isinstance(event, Text) for event in heard)
