@@ -9,6 +9,7 @@ from swetrials.records.record import SCHEMA_VERSION, Record
 Shortfall = Literal[
     "rehearsal",
     "not_sealed",
+    "not_run_alike",
     "scored_by_rubric",
     "exit_codes_only",
     "made_by_hand",

@@ -46,6 +46,8 @@ class ComparedRun(Record):
     trials: int = Field(description="of the tasks that both runs have")
     valid_trials: int = Field(description="of these, those that say something about model or agent")
     outcomes: dict[str, int]
+    ran_in: str = Field("", description="environment and sealing, in words")
+    sealing: str = Field("", description="the same, with why what is not sealed is not")
 
 
 class Comparison(Record):
@@ -56,7 +58,9 @@ class Comparison(Record):
     dataset: str
     first: ComparedRun
     second: ComparedRun
-    differs: tuple[str, ...] = Field(description="what was asked or allowed differently: agent, model, a limit")
+    differs: tuple[str, ...] = Field(
+        description="what was asked or allowed differently: agent, model, a limit, environment, sealing, network"
+    )
     tasks: tuple[str, ...] = Field(description="that both runs have; the others are in no figure")
     only_first: tuple[str, ...] = ()
     only_second: tuple[str, ...] = ()

@@ -32,6 +32,7 @@ class SummaryTask(Record):
     score_status: Literal["scored", "unscored", "not_judged"]
     score_reason: str = ""
     repo_grounded: bool | None = None
+    sealing: str | None = Field(None, description="proven, declared, open; null: the record does not tell")
     findings: tuple[str, ...] = ()
 
 
@@ -76,6 +77,8 @@ class RunSummary(Record):
     tests_run: int = Field(description="valid trials on whose patch the tests gave a verdict")
     tests_passed_share: float | None = Field(None, description="of these; each task has one weight")
     mixed: tuple[str, ...] = Field((), description="what the figures are over several of: judges, commits of a task")
+    sealing: dict[str, int] = Field({}, description="trials by the state of their sealing; unknown: not told")
+    ran_in: str = Field("", description="environment and sealing of the trials that count, in words")
     usage: UsageReport
     cost: Cost
     spent_elsewhere_usd: float | None = Field(

@@ -16,6 +16,7 @@ from swetrials.results.leaderboard import SIGNIFICANCE, leaderboard
 from swetrials.results.mixtures import mixed
 from swetrials.results.paired import holm, sign_flip_p, task_differences
 from swetrials.results.resampling import BOOTSTRAP_TASKS, dominant_share, task_means
+from swetrials.results.sealing import SEALED, all_sealed, seal, telling, unlike, whys
 from swetrials.results.trial_row import TrialRow
 
 
@@ -48,6 +49,11 @@ class Ground:
     def tasks(self) -> int:
         """How many tasks were run."""
         return len({row.task for row in self.rows})
+
+    @property
+    def sealed(self) -> bool:
+        """Whether every trial that counts is proven to have reached its model alone."""
+        return all_sealed(self.rows)
 
     @property
     def rehearsal(self) -> bool:
@@ -99,7 +105,7 @@ def not_earned(ground: Ground) -> Iterator[NotEarned]:
         yield NotEarned(code="scored_by_rubric", text="scored by a rubric: a judge's view of documents and patch")
     if ground.by_tests:
         yield NotEarned(code="exit_codes_only", text="exit codes only: no test was seen to fail before the change")
-    yield NotEarned(code="not_sealed", text="not sealed: no record proves that an agent reached its model alone")
+    yield from _of_sealing(ground)
     if own := {row.task for row in ground.rows if not row.source}:
         yield NotEarned(
             code="made_by_hand", text=f"{counted(len(own), 'task')} made by hand, none mined from merged changes"
@@ -126,6 +132,19 @@ def not_earned(ground: Ground) -> Iterator[NotEarned]:
         yield NotEarned(code="cost_is_lower_bound", text=text)
     if not ground.rehearsal:
         yield from _heavy(ground)
+
+
+def _of_sealing(ground: Ground) -> Iterator[NotEarned]:
+    rows = telling(ground.rows)
+    unsealed = [row for row in rows if seal(row) != SEALED]
+    if all(row.sealing is None for row in rows):
+        yield NotEarned(code="not_sealed", text="not sealed: no record proves that an agent reached its model alone")
+    elif unsealed:
+        whole = f"not proven to be sealed: {len(unsealed)} of {counted(len(rows), 'trial')}"
+        reasons = f" ({'; '.join(whys(rows))})" if whys(rows) else ""
+        yield NotEarned(code="not_sealed", text=f"{whole}{reasons}")
+    if apart := unlike({one.candidate.key: one.rows for one in ground.everyone}):
+        yield NotEarned(code="not_run_alike", text=f"not run alike: {apart}")
 
 
 def _heavy(ground: Ground) -> Iterator[NotEarned]:

@@ -1,6 +1,6 @@
 """Setting two runs over the same tasks side by side."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from swetrials.records.lock import RunLock
 from swetrials.records.metrics import HostingRecord
 from swetrials.results.figures import Figures, Values, mean
 from swetrials.results.mixtures import MixtureError, refuse_other_wordings
+from swetrials.results.sealing import ran_in, sealing_words, telling
 from swetrials.results.summary import OF_A_TASK, ScoredTrial, SummaryError
 from swetrials.store.files import RecordError, read_record
 from swetrials.store.results import LOCK
@@ -42,7 +43,7 @@ def compare(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial], folders
         dataset=one[0].metrics.trial.dataset,
         first=_run(one, folders[0]),
         second=_run(other, folders[1]),
-        differs=_differences(one[0], other[0]),
+        differs=(*_differences(one[0], other[0]), *_surroundings(one, other)),
         tasks=tuple(sorted(common)),
         only_first=tuple(sorted(tasks[0] - common)),
         only_second=tuple(sorted(tasks[1] - common)),
@@ -65,6 +66,14 @@ def _differences(one: ScoredTrial, other: ScoredTrial) -> tuple[str, ...]:
     return (*(name for name in found if name not in OF_A_TASK), *apart)
 
 
+def _surroundings(*sides: Sequence[ScoredTrial]) -> Iterator[str]:
+    rows = [telling([trial.row for trial in trials]) for trials in sides]
+    for name in ("environment", "sealing", "network"):
+        one, other = ({getattr(row, name) for row in side} for side in rows)
+        if one != other:
+            yield name
+
+
 def _run(trials: Sequence[ScoredTrial], folder: str) -> ComparedRun:
     metrics, figures = trials[0].metrics, _figures(trials)
     return ComparedRun(
@@ -77,6 +86,8 @@ def _run(trials: Sequence[ScoredTrial], folder: str) -> ComparedRun:
         trials=figures.trials,
         valid_trials=len(figures.valid),
         outcomes=figures.outcomes,
+        ran_in=ran_in(figures.rows),
+        sealing=sealing_words(figures.rows),
     )
 
 

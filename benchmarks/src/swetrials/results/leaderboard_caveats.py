@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from swetrials.records.leaderboard import ModelStanding
+from swetrials.results.candidates import by_candidate
 from swetrials.results.resampling import BOOTSTRAP_TASKS
+from swetrials.results.sealing import all_sealed, sealing_words, unlike
 from swetrials.results.trial_row import TrialRow
 
 
@@ -14,9 +16,20 @@ def caveats(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Ite
     sources = sorted({row.source for row in rows if row.source is not None})
     if sources:
         yield f"Figures were imported from: {', '.join(sources)}."
+    yield from _of_sealing(standings, rows)
     yield from _of_samples(standings, rows)
     yield from _of_costs(standings)
     yield from _of_judging(standings, rows)
+
+
+def _of_sealing(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
+    labels = {one.key: one.label for one in standings}
+    groups = {labels[one.candidate.key]: one.rows for one in by_candidate(rows)}
+    open_to = "an agent that reaches more than its model can look a fix up"
+    if apart := unlike(groups):
+        yield f"Not run alike, so that they compare roughly ({open_to}): {apart}."
+    elif not all_sealed(rows) and any(row.sealing for row in rows):
+        yield f"Not sealed, and {open_to}: {sealing_words(rows)}."
 
 
 def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:

@@ -144,6 +144,10 @@ def row_of(reading: TrialReading) -> TrialRow:
         scored_sha256=judgment.scored_sha256 if rubric and judgment else None,
         tests_sha256=tests.scored_sha256 if tests and passed is not None else None,
         hosted=metrics.hosting.told if metrics.hosting else None,
+        environment=metrics.environment.kind if metrics.environment else None,
+        sealing=metrics.sealing.state if metrics.sealing else None,
+        sealing_why=metrics.sealing.why if metrics.sealing else "",
+        network=metrics.sealing.network if metrics.sealing else None,
     )
 
 

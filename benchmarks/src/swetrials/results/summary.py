@@ -1,5 +1,6 @@
 """What the trials of one run come to: means with both denominators, failures by kind, totals."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from swetrials.records.usage import UsageReport
 from swetrials.results.figures import Figures
 from swetrials.results.mixtures import MixtureError, mixed, refuse_other_wordings
 from swetrials.results.results_tree import chosen_judge, row_of
+from swetrials.results.sealing import sealing_words
 from swetrials.results.trial_reading import EvaluationPart, MetricsPart, TrialReading
 from swetrials.results.trial_row import TrialRow
 from swetrials.store.clock import utc_now
@@ -145,6 +147,8 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         tests_run=of.tests_run,
         tests_passed_share=of.tests_passed_share,
         mixed=tuple(mixed(of.rows)),
+        sealing=dict(Counter(row.sealing or "unknown" for row in of.rows)),
+        ran_in=sealing_words(of.rows),
         usage=UsageReport.sum(trial.metrics.usage.headline for trial in trials),
         cost=Cost.sum(trial.metrics.cost for trial in trials),
         spent_elsewhere_usd=known_sum(trial.metrics.spent_elsewhere_usd for trial in trials),
@@ -200,5 +204,6 @@ def _row(trial: ScoredTrial) -> SummaryTask:
         score_status=rubric.status if rubric else "not_judged",
         score_reason=rubric.reason if rubric else "",
         repo_grounded=rubric.judge.grounding.repo_grounded if rubric and rubric.judge else None,
+        sealing=trial.row.sealing,
         findings=tuple(f"{f.severity}: {f.message}" for f in metrics.findings),
     )

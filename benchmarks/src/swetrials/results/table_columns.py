@@ -127,6 +127,10 @@ TRIALS = SqlTable[TrialLine](
         Column("given_sha256", "VARCHAR", lambda t: t.row.given_sha256, "of all that the agent was given"),
         Column("commit", "VARCHAR", lambda t: t.row.commit, "of the task"),
         *_hosting_columns(),
+        Column("environment", "VARCHAR", lambda t: t.row.environment, "host, bubblewrap; NULL: not told"),
+        Column("sealing", "VARCHAR", lambda t: t.row.sealing, "proven, declared, open; NULL: not told"),
+        Column("sealing_why", "VARCHAR", lambda t: t.row.sealing_why, "why it is not proven"),
+        Column("network", "VARCHAR", lambda t: t.row.network, "what it was allowed: model, registries, open"),
         Column("outcome", "VARCHAR", lambda t: t.row.outcome),
         Column("blame", "VARCHAR", lambda t: t.reading.metrics.outcome.blame),
         Column("detail", "VARCHAR", lambda t: t.reading.metrics.outcome.detail, "of the outcome"),
@@ -260,6 +264,9 @@ class RunLine:
     mixed: Sequence[str]
     """What they are over several of."""
 
+    ran_in: str | None
+    """Environment and sealing, in words; ``None``: no record tells."""
+
 
 def _hosted(run: RunLine) -> str | None:
     return ", ".join(run.first.hosted.words.values() if run.first.hosted else ()) or None
@@ -305,6 +312,7 @@ RUN_FIGURES: tuple[Column[RunLine], ...] = (
     Column("mean_output_tokens", "DOUBLE", lambda r: r.figures.mean_of("output_tokens")),
     Column("tokens_are_lower_bound", "BOOLEAN", lambda r: r.figures.tokens_are_lower_bound),
     Column("mixed", "VARCHAR", lambda r: "; ".join(r.mixed) or None, "what the figures are over several of"),
+    Column("ran_in", "VARCHAR", lambda r: r.ran_in, "environment and sealing; NULL: not told"),
 )
 """What the trials of a run come to: :mod:`swetrials.results.figures` says of each what it is over.
 

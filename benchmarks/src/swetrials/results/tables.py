@@ -22,6 +22,7 @@ from swetrials.results.figures import Figures
 from swetrials.results.mixtures import mixed
 from swetrials.results.request_reading import RequestPart, read_requests
 from swetrials.results.results_tree import Tell, read_readings, row_of
+from swetrials.results.sealing import UNTOLD, ran_in
 from swetrials.results.table_columns import RUN_KEYS, RUNS, TABLES, RunLine, TrialLine, json_line, views
 from swetrials.results.trial_reading import TrialReading
 from swetrials.results.trial_row import TrialRow
@@ -116,8 +117,12 @@ def runs_of(rows: Iterable[TrialRow]) -> list[RunLine]:
     grouped: defaultdict[tuple[Candidate, str, bool], list[TrialRow]] = defaultdict(list)
     for row in rows:
         grouped[candidate_of(row), row.scope, row.rehearsal].append(row)
-    runs = [RunLine(of_run[0], Figures(of_run), mixed(of_run)) for of_run in grouped.values()]
+    runs = [RunLine(of_run[0], Figures(of_run), mixed(of_run), _ran_in(of_run)) for of_run in grouped.values()]
     return sorted(runs, key=_order)
+
+
+def _ran_in(rows: Sequence[TrialRow]) -> str | None:
+    return None if (words := ran_in(rows)) == UNTOLD else words
 
 
 def _order(run: RunLine) -> tuple[bool, bool, float, tuple[str, ...]]:

@@ -137,6 +137,20 @@ class CommitPart(RecordPart):
     commit: str | None = None
 
 
+class EnvironmentPart(RecordPart):
+    """Of ``environment``."""
+
+    kind: str
+
+
+class SealingPart(RecordPart):
+    """Of ``sealing``."""
+
+    state: str
+    network: str
+    why: str = ""
+
+
 class ImportedPart(RecordPart):
     """Of ``imported``."""
 
@@ -178,6 +192,8 @@ class MetricsPart(RecordPart):
     imported: ImportedPart | None = None
     hosting: HostingPart | None = None
     provenance: CommitPart = CommitPart()
+    environment: EnvironmentPart | None = None
+    sealing: SealingPart | None = None
 
 
 class ScoresPart(RecordPart):

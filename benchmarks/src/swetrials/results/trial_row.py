@@ -93,6 +93,18 @@ class TrialRow:
     hosted: HostingRecord | None = None
     """How the model was hosted, as far as anybody told."""
 
+    environment: str | None = None
+    """The kind of what it ran in; ``None``: an older or an imported record does not tell."""
+
+    sealing: str | None = None
+    """``proven``, ``declared`` or ``open``; ``None``: the record does not tell."""
+
+    sealing_why: str = ""
+    """Why it is not proven."""
+
+    network: str | None = None
+    """What it was allowed to reach."""
+
     @property
     def hosting(self) -> HostingBasis:
         """What the cost of this trial is worked out from."""

@@ -69,10 +69,11 @@ def _what_was_done(ground: Ground) -> str:
         *([f"by a rubric ({', '.join(ground.judges) or 'judge not told'})"] if ground.by_rubric else []),
         *(["by the exit codes of their tests"] if ground.by_tests else []),
     ]
+    what = "sealed trial" if ground.sealed else "trial"
     scored = f"scored {' and '.join(by)}" if by else "not scored yet"
     return (
         f"On {figures.counted(ground.tasks, 'task')} of {ground.rows[0].scope}, {scored}: "
-        f"{figures.counted(ground.figures.trials, 'trial')} of {who} behind {', '.join(agents)}."
+        f"{figures.counted(ground.figures.trials, what)} of {who} behind {', '.join(agents)}."
     )
 
 

@@ -15,6 +15,7 @@ def heads(comparison: Comparison) -> list[str]:
     """Return the lines above the table: what is compared, and what else is not the same."""
     lines = [_title("A", comparison.first), _title("B", comparison.second)]
     lines.append(f"differs: {', '.join(comparison.differs) or 'nothing that was asked or allowed'}")
+    lines.append(_sealing(comparison))
     shared = figures.counted(len(comparison.tasks), "task")
     lines.append(f"over {shared} of {comparison.dataset} that both have")
     for name, tasks in (("A", comparison.only_first), ("B", comparison.only_second)):
@@ -23,6 +24,13 @@ def heads(comparison: Comparison) -> list[str]:
     if comparison.rehearsal:
         lines.insert(0, "REHEARSAL (scripted model): figures of the harness and the agents, nothing about any model")
     return lines
+
+
+def _sealing(comparison: Comparison) -> str:
+    first, second = comparison.first, comparison.second
+    if first.ran_in == second.ran_in:
+        return f"ran in: {first.sealing}"
+    return f"not run alike, so that they compare roughly: A {first.sealing}; B {second.sealing}"
 
 
 def closing() -> str:

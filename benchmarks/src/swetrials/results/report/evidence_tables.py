@@ -7,6 +7,7 @@ from swetrials.results.candidates import by_candidate
 from swetrials.results.report import estimates
 from swetrials.results.report import wording as figures
 from swetrials.results.report.html_tables import Cell, Table, table
+from swetrials.results.sealing import sealing_words
 from swetrials.results.task_grid import TaskCell
 from swetrials.results.trial_background import TrialBackground, counted_findings, dates, distinct
 from swetrials.results.trial_row import TrialRow
@@ -107,6 +108,7 @@ def _facts(board: Leaderboard, backgrounds: Sequence[TrialBackground]) -> Iterat
     yield "agents", _listed(distinct(versions))
     yield "skills", _listed(distinct(b.row.skill for b in backgrounds))
     yield "harness", _listed(distinct(m.provenance.harness_version for m in metrics)) or "not told"
+    yield "ran in", sealing_words([background.row for background in backgrounds])
     yield "judges", _listed(distinct(judges)) or "not told"
     yield "prices", _listed(distinct(prices)) or "none used"
     if imported:

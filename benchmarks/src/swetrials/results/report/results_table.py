@@ -8,7 +8,7 @@ from swetrials.results.report import wording as figures
 Run = Mapping[str, Any]
 """A line of the view ``runs``, by column."""
 
-_NAMES = ("agent", "skill", "scope", "provider", "hosted")
+_NAMES = ("agent", "skill", "scope", "provider", "hosted", "ran in")
 """What stands above the table when it is the same in all runs."""
 
 _FIGURES = ("trials", "completed", "score", "with failures", "cost", "basis", "latency", "turns")
@@ -18,7 +18,8 @@ _MIXED = "over several"
 
 def heading(runs: Sequence[Run]) -> str:
     """Return what all runs share, and how many trials there are."""
-    shared = [f"{name} {runs[0][name]}" for name in _NAMES if name not in _told_apart_by(runs) and runs[0][name]]
+    apart = _told_apart_by(runs)
+    shared = [f"{name} {told}" for name in _NAMES if name not in apart and (told := _told(runs[0], name))]
     trials = figures.counted(sum(run["trials"] for run in runs), "trial")
     return " · ".join([f"{trials} in {figures.counted(len(runs), 'run')}", *shared])
 
@@ -45,13 +46,18 @@ def closing() -> list[str]:
 
 
 def _told_apart_by(runs: Sequence[Run]) -> tuple[str, ...]:
-    return tuple(name for name in _NAMES if len({run[name] for run in runs}) > 1)
+    return tuple(name for name in _NAMES if len({_told(run, name) for run in runs}) > 1)
+
+
+def _told(run: Run, name: str) -> str | None:
+    told: str | None = run[name.replace(" ", "_")]
+    return told
 
 
 def _cells(run: Run) -> dict[str, str]:
     return {
         "model": f"{run['model']} (rehearsal)" if run["rehearsal"] else run["model"],
-        **{name: run[name] or figures.UNKNOWN for name in _NAMES},
+        **{name: _told(run, name) or figures.UNKNOWN for name in _NAMES},
         _MIXED: run["mixed"] or "",
         "trials": f"{run['trials']:,}",
         # Out of those that say something about model and agent.

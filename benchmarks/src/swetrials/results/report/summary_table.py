@@ -59,6 +59,7 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
         ("tokens", f"{figures.total_tokens(summary.usage)} = {parts}"),
         ("cost", _cost(summary.cost)),
         ("time in agents", figures.seconds(summary.latency_seconds)),
+        ("ran in", summary.ran_in or figures.UNKNOWN),
     ]
     if summary.cost_usd_estimate.value:
         lines.append(("cost, completed trials", _mean_cost(summary)))

@@ -1,0 +1,67 @@
+"""What a pre-flight refuses for the sake of the seal."""
+
+from typing import Any
+
+import pytest
+
+from swetrials.records.config import RunnerConfig
+from swetrials.records.environment import EnvironmentKind
+from swetrials.records.sealing import NetworkAllowed
+from swetrials.runs.sealing_checks import sealing_checks
+
+
+def faults(kind: EnvironmentKind, *networks: NetworkAllowed, **config: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+    named = [(f"task-{place}", network) for place, network in enumerate(networks)]
+    found = list(sealing_checks(RunnerConfig.model_validate(config), kind, named))
+    assert all(check.status == "failed" and check.fix for check in found)
+    return [(check.detail, check.fix) for check in found]
+
+
+@pytest.mark.parametrize(
+    ("kind", "network", "config"),
+    [
+        ("bubblewrap", "model", {}),
+        ("bubblewrap", "model", {"require_sealed": True}),
+        ("host", "model", {}),
+        ("host", "model", {"meter": False}),
+        ("bubblewrap", "open", {"meter": False}),
+        ("bubblewrap", "open", {"allowed_tools": ["Read", "WebSearch"]}),
+        ("bubblewrap", "model", {"allowed_tools": ["Read", "Bash(curl:*)"]}),
+    ],
+)
+def test_what_nothing_stands_against(kind: EnvironmentKind, network: NetworkAllowed, config: dict[str, Any]) -> None:
+    assert faults(kind, network, **config) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "network", "config", "detail"),
+    [
+        ("host", "model", {"require_sealed": True}, "require_sealed: environment host keeps nothing from the network"),
+        (
+            "bubblewrap",
+            "registries",
+            {"require_sealed": True},
+            "require_sealed: the dataset allows more than the model to task-0",
+        ),
+        (
+            "bubblewrap",
+            "model",
+            {"meter": False},
+            "without the meter nothing leads from a sealed environment to the model",
+        ),
+        (
+            "host",
+            "model",
+            {"allowed_tools": ["Read", "WebSearch", "WebFetch(domain:example.com)"]},
+            "allowed_tools: WebFetch, WebSearch reaches further than the model, through any seal",
+        ),
+    ],
+)
+def test_what_is_refused(kind: EnvironmentKind, network: NetworkAllowed, config: dict[str, Any], detail: str) -> None:
+    assert [found for found, _ in faults(kind, network, **config)] == [detail]
+
+
+def test_the_tasks_are_named_up_to_three() -> None:
+    wider: list[NetworkAllowed] = ["open"] * 5
+    [(detail, _)] = faults("bubblewrap", *wider, "model", require_sealed=True)
+    assert detail.endswith("to task-0, task-1, task-2 and 2 more")
