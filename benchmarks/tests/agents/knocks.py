@@ -74,10 +74,13 @@ def seen_in_a_network_of_its_own(
         without: variables of its driver's that are left out.
         timeout_seconds: how long it may take.
     """
+    tests = Path(__file__).parents[1]
     words = [
         *("bwrap", "--unshare-user", "--uid", "0", "--gid", "0", "--unshare-net", "--unshare-pid", "--die-with-parent"),
         *("--cap-add", "CAP_NET_ADMIN", "--cap-add", "CAP_NET_RAW", "--dev-bind", "/", "/", "--proc", "/proc"),
-        *("--tmpfs", "/run", "--chdir", str(Path(__file__).parents[1]), "--"),
+        # Codex takes a folder in /tmp for its own, by the number of its user, which is here another user's.
+        *("--tmpfs", "/run", "--tmpfs", "/tmp", "--bind", str(folder), str(folder)),
+        *("--bind", str(tests.parent), str(tests.parent), "--chdir", str(tests), "--"),
         *(sys.executable, "-m", "agents.knocks", str(folder), agent, *without),
     ]  # fmt: skip
     done = subprocess.run(
