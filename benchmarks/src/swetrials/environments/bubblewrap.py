@@ -178,27 +178,41 @@ def confined(
     Raises:
         UncoveredError: a hidden path is ``/``, or lies in a readable or writable one and would be uncovered again.
     """
-    where = {path.resolve(): place for path, place in places.items()}
-    shown = [path for path in map(Path.resolve, (*readable, *writable)) if path not in where]
-    covered = sorted({path.resolve() for path in hidden})
-    _refuse_uncovering(covered, shown)
     user = str(_NOBODY) if bwrap.setpriv else "-"
     return (
         *(sys.executable, "-I", "-S", _START, user, *(str(path.resolve()) for path in writable), *_laid(layers), "--"),
         *(str(bwrap.path), *_namespaces(bwrap, network), "--die-with-parent"),
         *(("--info-fd", str(held.info_fd)) if held else ()),
         *_machine(),
-        *_covers(covered),
-        *(_ways([*shown, *where.values()]) if bwrap.setpriv or where else ()),
-        *_binds("--ro-bind", readable, where),
-        *_binds("--bind", writable, where),
-        *(word for layer in layers for word in ("--bind", str(layer.merged.resolve()), str(layer.inside))),
+        *_own_sight(bwrap, writable, hidden, readable, places, layers),
         *("--remount-ro", "/"),
         *(("--chdir", str(folder)) if folder else ()),
         "--",
         *(_giving_root_up(bwrap.setpriv) if bwrap.setpriv else ()),
         *argv,
     )
+
+
+def _own_sight(
+    bwrap: Bubblewrap,
+    writable: Sequence[Path],
+    hidden: Sequence[Path],
+    readable: Sequence[Path],
+    places: Mapping[Path, Path],
+    layers: Sequence[Layer],
+) -> Iterator[str]:
+    """Cover what is hidden, and show what is the command's own."""
+    where = {path.resolve(): place for path, place in places.items()}
+    shown = [path for path in map(Path.resolve, (*readable, *writable)) if path not in where]
+    covered = sorted({path.resolve() for path in hidden})
+    _refuse_uncovering(covered, shown)
+    yield from _covers(covered)
+    if bwrap.setpriv or where:
+        yield from _ways([*shown, *where.values()])
+    yield from _binds("--ro-bind", readable, where)
+    yield from _binds("--bind", writable, where)
+    for layer in layers:
+        yield from ("--bind", str(layer.merged.resolve()), str(layer.inside))
 
 
 def _laid(layers: Iterable[Layer]) -> Iterator[str]:

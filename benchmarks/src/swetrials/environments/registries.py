@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from swetrials.environments.registry_files import (
     Index,
-    Machine,
     ToolIndexes,
+    UserMachine,
     npm_indexes,
     pip_indexes,
     uv_indexes,
@@ -64,7 +64,7 @@ def registry_settings(
         home: of that user.
         system: the machine's folder of configuration; by default ``/etc``.
     """
-    machine = Machine(os.environ if variables is None else variables, home or Path.home(), system or Path("/etc"))
+    machine = UserMachine(os.environ if variables is None else variables, home or Path.home(), system or Path("/etc"))
     pip, uv, npm = pip_indexes(machine), uv_indexes(machine), npm_indexes(machine)
     hosts: set[str] = set()
     left_out = [fault for tool in (pip, uv, npm) for fault in tool.faults]

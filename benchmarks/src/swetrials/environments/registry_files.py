@@ -42,7 +42,7 @@ class ToolIndexes:
 
 
 @dataclass(frozen=True)
-class Machine:
+class UserMachine:
     """Where a tool looks for its configuration.
 
     Attributes:
@@ -67,7 +67,7 @@ class Machine:
         return [Path(folder) for folder in reversed(named.split(":")) if folder] if named else [self.system / "xdg"]
 
 
-def pip_indexes(machine: Machine) -> ToolIndexes:
+def pip_indexes(machine: UserMachine) -> ToolIndexes:
     """Return pip's. The sections of single commands count as indexes beside the default."""
     found = ToolIndexes()
     for file in _pip_files(machine):
@@ -79,7 +79,7 @@ def pip_indexes(machine: Machine) -> ToolIndexes:
     return found
 
 
-def _pip_files(machine: Machine) -> list[Path]:
+def _pip_files(machine: UserMachine) -> list[Path]:
     named = machine.variables.get("PIP_CONFIG_FILE")
     if named == "/dev/null":
         return []
@@ -105,7 +105,7 @@ def _read_pip_file(file: Path, found: ToolIndexes) -> None:
         found.further += _words(values.get("extra-index-url", ""), str(file))
 
 
-def uv_indexes(machine: Machine) -> ToolIndexes:
+def uv_indexes(machine: UserMachine) -> ToolIndexes:
     """Return uv's."""
     found = ToolIndexes()
     for file in _uv_files(machine):
@@ -118,7 +118,7 @@ def uv_indexes(machine: Machine) -> ToolIndexes:
     return found
 
 
-def _uv_files(machine: Machine) -> list[Path]:
+def _uv_files(machine: UserMachine) -> list[Path]:
     if named := machine.variables.get("UV_CONFIG_FILE"):
         return [Path(named)]
     if machine.variables.get("UV_NO_CONFIG"):
@@ -153,7 +153,7 @@ def _read_uv_table(table: Mapping[str, Any], origin: Origin, found: ToolIndexes)
             found.further.append(Index(address, origin))
 
 
-def npm_indexes(machine: Machine) -> ToolIndexes:
+def npm_indexes(machine: UserMachine) -> ToolIndexes:
     """Return npm's; the registries of single scopes are the ones beside the default."""
     found = ToolIndexes()
     settings = {name.lower(): (name, value) for name, value in machine.variables.items()}
@@ -168,7 +168,7 @@ def npm_indexes(machine: Machine) -> ToolIndexes:
     return found
 
 
-def _npm_files(machine: Machine, settings: Mapping[str, tuple[str, str]]) -> list[Path]:
+def _npm_files(machine: UserMachine, settings: Mapping[str, tuple[str, str]]) -> list[Path]:
     node = shutil.which("node", path=machine.variables.get("PATH"))
     beside_node = [Path(node).resolve().parent.parent / "etc" / "npmrc"] if node else []
     files = [[machine.system / "npmrc", *beside_node], [machine.home / ".npmrc"]]

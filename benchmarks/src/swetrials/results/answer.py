@@ -16,7 +16,7 @@ from swetrials.results.leaderboard import SIGNIFICANCE, leaderboard
 from swetrials.results.mixtures import mixed
 from swetrials.results.paired import holm, sign_flip_p, task_differences
 from swetrials.results.resampling import BOOTSTRAP_TASKS, dominant_share, task_means
-from swetrials.results.sealing import SEALED, all_sealed, seal, telling, unlike, whys
+from swetrials.results.sealing_words import SEALED, all_sealed, seal, telling, unlike, whys
 from swetrials.results.trial_row import TrialRow
 
 

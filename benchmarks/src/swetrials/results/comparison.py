@@ -10,7 +10,7 @@ from swetrials.records.lock import RunLock
 from swetrials.records.metrics import HostingRecord
 from swetrials.results.figures import Figures, Values, mean
 from swetrials.results.mixtures import MixtureError, refuse_other_wordings
-from swetrials.results.sealing import ran_in, sealing_words, telling
+from swetrials.results.sealing_words import ran_in, sealing_words, telling
 from swetrials.results.summary import OF_A_TASK, ScoredTrial, SummaryError
 from swetrials.store.files import RecordError, read_record
 from swetrials.store.results import LOCK

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from swetrials.records.leaderboard import ModelStanding
 from swetrials.results.candidates import by_candidate
 from swetrials.results.resampling import BOOTSTRAP_TASKS
-from swetrials.results.sealing import all_sealed, sealing_words, unlike
+from swetrials.results.sealing_words import all_sealed, sealing_words, unlike
 from swetrials.results.trial_row import TrialRow
 
 

@@ -17,7 +17,7 @@ from swetrials.records.usage import UsageReport
 from swetrials.results.figures import Figures
 from swetrials.results.mixtures import MixtureError, mixed, refuse_other_wordings
 from swetrials.results.results_tree import chosen_judge, row_of
-from swetrials.results.sealing import sealing_words
+from swetrials.results.sealing_words import sealing_words
 from swetrials.results.trial_reading import EvaluationPart, MetricsPart, TrialReading
 from swetrials.results.trial_row import TrialRow
 from swetrials.store.clock import utc_now

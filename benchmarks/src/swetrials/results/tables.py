@@ -22,7 +22,7 @@ from swetrials.results.figures import Figures
 from swetrials.results.mixtures import mixed
 from swetrials.results.request_reading import RequestPart, read_requests
 from swetrials.results.results_tree import Tell, read_readings, row_of
-from swetrials.results.sealing import UNTOLD, ran_in
+from swetrials.results.sealing_words import UNTOLD, ran_in
 from swetrials.results.table_columns import RUN_KEYS, RUNS, TABLES, RunLine, TrialLine, json_line, views
 from swetrials.results.trial_reading import TrialReading
 from swetrials.results.trial_row import TrialRow

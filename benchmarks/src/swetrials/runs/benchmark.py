@@ -116,7 +116,7 @@ async def run_plan(
         async with AsyncExitStack() as held, prepared.executor.open(prepared.config) as machines:
             more = partial(more_checks, len(to_run)) if more_checks else None
             asked = run_sources(prepared, [standing.trial for standing in to_run])
-            environment = environment_checks(prepared.context(hosting), asked, held)
+            environment = environment_checks(prepared.context(hosting), asked, prepared.plan.networks, held)
             await preflight(prepared, hosting, options, viewer, about, environment, more, machines, idle=not to_run)
             if in_the_way := sum(s.stale for s in to_run):
                 viewer.say(f"  earlier trials move to {prepared.plan.output / TRASH} as theirs begin: {in_the_way}")
@@ -190,16 +190,20 @@ async def preflight(
     elif options.skip_probe:
         show(Check("probe", "skipped", "no test call was made (--skip-probe)"))
     elif not failed:
-        context = prepared.context(hosting)
-        if not prepared.provider.scripted:
-            show(await shell_check(context))
-        show(await probe(prepared, context))
+        async for check in _agent_checks(prepared, prepared.context(hosting)):
+            show(check)
         if prepared.provider.priced == "tokens":
             spent = "and nothing was spent but for a billed probe"
     for check in await more_checks() if more_checks and not failed else ():
         show(check)
     if failed:
         raise PreflightError(f"pre-flight failed: nothing was run, {spent}")
+
+
+async def _agent_checks(prepared: PreparedRun, context: RunContext) -> AsyncIterator[Check]:
+    if not prepared.provider.scripted:  # there nothing is lost by an agent that cannot work
+        yield await shell_check(context)
+    yield await probe(prepared, context)
 
 
 @contextmanager

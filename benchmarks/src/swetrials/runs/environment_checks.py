@@ -15,8 +15,9 @@ from swetrials.environments.registries import registry_settings
 from swetrials.environments.sealing import SealError
 from swetrials.records.check import Check
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.sealing import Sealing
+from swetrials.records.sealing import NetworkAllowed, Sealing
 from swetrials.runs.prepared_run import PreparedRun
+from swetrials.runs.sealing_rules import sealing_refusals
 from swetrials.trials.metered_way import open_way
 from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import RunContext
@@ -41,15 +42,24 @@ def run_sources(prepared: PreparedRun, trials: Iterable[Trial]) -> tuple[Source,
 
 
 async def environment_checks(
-    context: RunContext, sources: Sequence[Source], held: AsyncExitStack
+    context: RunContext,
+    sources: Sequence[Source],
+    networks: Sequence[tuple[str, NetworkAllowed]],
+    held: AsyncExitStack,
 ) -> AsyncIterator[Check]:
     """Seal and prepare what commands are to run in.
 
     Args:
         context: of the run.
         sources: what its trials run in.
+        networks: its tasks, with what each may reach.
         held: holds what is prepared for as long as the run goes on.
     """
+    refusals = list(sealing_refusals(context.config, context.agent, context.place.environment.kind, networks))
+    for check in refusals:
+        yield check
+    if refusals:
+        return
     async for check in sealing_checks(context, [source.spec for source in sources]):
         yield check
     async for check in preparation_checks(context.place.preparations, sources, held):

@@ -12,6 +12,7 @@ from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Task, repository_name
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.limits import Limits
+from swetrials.records.sealing import NetworkAllowed
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import sha256_of
@@ -48,6 +49,12 @@ class Plan:
     skill: Skill
     limits: Limits
     trials: tuple[Trial, ...]
+
+    @property
+    def networks(self) -> tuple[tuple[str, NetworkAllowed], ...]:
+        """Each task by its id, with what it may reach."""
+        tasks = {trial.task.id: trial.task for trial in self.trials}.values()
+        return tuple((task.id, self.dataset.dataset.environment_of(task).network) for task in tasks)
 
     @property
     def environments(self) -> tuple[EnvironmentSpec, ...]:

@@ -7,7 +7,7 @@ from swetrials.results.candidates import by_candidate
 from swetrials.results.report import estimates
 from swetrials.results.report import wording as figures
 from swetrials.results.report.html_tables import Cell, Table, table
-from swetrials.results.sealing import sealing_words
+from swetrials.results.sealing_words import sealing_words
 from swetrials.results.task_grid import TaskCell
 from swetrials.results.trial_background import TrialBackground, counted_findings, dates, distinct
 from swetrials.results.trial_row import TrialRow

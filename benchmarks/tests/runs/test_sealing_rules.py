@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
+from swetrials.agents import AGENTS
 from swetrials.records.config import RunnerConfig
-from swetrials.records.environment import EnvironmentKind
 from swetrials.records.sealing import NetworkAllowed
-from swetrials.runs.sealing_checks import sealing_checks
+from swetrials.runs.sealing_rules import sealing_refusals
 
 
-def faults(kind: EnvironmentKind, *networks: NetworkAllowed, **config: Any) -> list[tuple[str, str]]:  # noqa: ANN401
+def faults(kind: str, *networks: NetworkAllowed, **config: Any) -> list[tuple[str, str]]:  # noqa: ANN401
     named = [(f"task-{place}", network) for place, network in enumerate(networks)]
-    found = list(sealing_checks(RunnerConfig.model_validate(config), kind, named))
+    found = list(sealing_refusals(RunnerConfig.model_validate(config), AGENTS["claude"], kind, named))
     assert all(check.status == "failed" and check.fix for check in found)
     return [(check.detail, check.fix) for check in found]
 
@@ -29,7 +29,7 @@ def faults(kind: EnvironmentKind, *networks: NetworkAllowed, **config: Any) -> l
         ("bubblewrap", "model", {"allowed_tools": ["Read", "Bash(curl:*)"]}),
     ],
 )
-def test_what_nothing_stands_against(kind: EnvironmentKind, network: NetworkAllowed, config: dict[str, Any]) -> None:
+def test_what_nothing_stands_against(kind: str, network: NetworkAllowed, config: dict[str, Any]) -> None:
     assert faults(kind, network, **config) == []
 
 
@@ -53,11 +53,11 @@ def test_what_nothing_stands_against(kind: EnvironmentKind, network: NetworkAllo
             "host",
             "model",
             {"allowed_tools": ["Read", "WebSearch", "WebFetch(domain:example.com)"]},
-            "allowed_tools: WebFetch, WebSearch reaches further than the model, through any seal",
+            "allowed_tools: WebSearch is run by the model's vendor, and reaches further through any seal",
         ),
     ],
 )
-def test_what_is_refused(kind: EnvironmentKind, network: NetworkAllowed, config: dict[str, Any], detail: str) -> None:
+def test_what_is_refused(kind: str, network: NetworkAllowed, config: dict[str, Any], detail: str) -> None:
     assert [found for found, _ in faults(kind, network, **config)] == [detail]
 
 

@@ -18,7 +18,7 @@ from swetrials.results.leaderboard import leaderboard
 from swetrials.results.report import comparison_table, results_table, summary_table
 from swetrials.results.report.answer import answer
 from swetrials.results.results_tree import read_rows
-from swetrials.results.sealing import ran_in, sealing_words, unlike
+from swetrials.results.sealing_words import ran_in, sealing_words, unlike
 from swetrials.results.summary import ScoredTrial, summarize
 from swetrials.results.tables import query
 from swetrials.results.trial_row import TrialRow
