@@ -24,7 +24,7 @@ from swetrials.store.results import TRASH, TrialFolder
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.recovery import recover_killed
-from swetrials.trials.run_context import Listener
+from swetrials.trials.run_context import Listener, RunContext
 from swetrials.trials.schedule import run_trials
 from swetrials.trials.trial import Observer
 
@@ -172,13 +172,7 @@ async def preflight(
         failed |= check.status == "failed"
         viewer.check(check)
 
-    for check in machine_checks(prepared.agent, prepared.project, prepared.place.environment, prepared.place.work_root):
-        show(check)
-    async for check in plan_checks(prepared):
-        show(check)
-    async for check in route_checks(prepared.agent, hosting):
-        show(check)
-    for check in about:
+    async for check in _first_checks(prepared, hosting, about):
         show(check)
     for check in () if failed else await machines.checks(prepared.context(hosting), hosting.route("preflight")):
         show(check)
@@ -198,6 +192,18 @@ async def preflight(
         show(check)
     if failed:
         raise PreflightError(f"pre-flight failed: nothing was run, {spent}")
+
+
+async def _first_checks(prepared: PreparedRun, hosting: Hosting, about: Sequence[Check]) -> AsyncIterator[Check]:
+    place = prepared.place
+    for check in machine_checks(prepared.agent, prepared.project, place.environment, place.work_root):
+        yield check
+    async for check in plan_checks(prepared):
+        yield check
+    async for check in route_checks(prepared.agent, hosting):
+        yield check
+    for check in about:
+        yield check
 
 
 async def _agent_checks(prepared: PreparedRun, context: RunContext) -> AsyncIterator[Check]:
