@@ -211,7 +211,13 @@ def _of_agent(places: Mapping[str, Path], agent: str, base_url: str) -> Launch:
     installed = find(PACKAGES[agent], find_project().tools)
     assert installed is not None
     driver = AGENTS[agent]
-    plain = job(prompt="task_id: sealed", dialects=driver.dialects - {"bedrock"}, base_url=base_url, model="rehearsal")
+    # Codex's own sandbox does not start below an ordinary user who is called root here.
+    mode = "bypassPermissions" if agent == "codex" else "acceptEdits"
+    dialects = driver.dialects - {"bedrock"}
+    plain = job(
+        prompt="task_id: sealed", dialects=dialects, base_url=base_url, model="rehearsal", permission_mode=mode,
+        sandbox="bubblewrap",
+    )  # fmt: skip
     work = replace(
         plain,
         route=replace(plain.route, api_key=SecretStr("none-that-is-real")),
