@@ -1,16 +1,18 @@
-"""Which witness of the tokens is believed, and when they are said to disagree."""
+"""Which witness of the tokens is believed, when they are said to disagree, and which counts cannot be."""
 
 import pytest
 
 from swetrials.records.telemetry import VllmPrometheus
-from swetrials.records.usage import Usage, UsageReport
+from swetrials.records.usage import Completeness, Usage, UsageReport
 from swetrials.trials.usage_reconciliation import (
     counter_disagreements,
     disagreements,
     joined,
     other_models,
+    output_doubts,
     unconfirmed,
     usage_block,
+    usage_doubts,
 )
 
 
@@ -145,3 +147,44 @@ def test_tokens_that_went_past_the_meter_are_a_lower_bound() -> None:
     told = UsageReport.of(Usage(fresh_input=1, cache_read=2, cache_write=3, output=4))
     assert usage_block(told, UsageReport(), None, {}).headline.completeness == "lower_bound"
     assert usage_block(told, None, None, {}).headline.completeness == "complete"
+
+
+def counted(output: int | None, total: int = 0, completeness: Completeness = "complete") -> UsageReport:
+    fresh = total - (output or 0) if total else None
+    return UsageReport(usage=Usage(fresh_input=fresh, output=output), completeness=completeness)
+
+
+@pytest.mark.parametrize(
+    ("output", "turns", "doubted"),
+    [(33, 40, True), (399, 40, True), (400, 40, False), (20, 4, False), (33, None, False), (33, 0, False),
+     (None, 40, False)],
+)  # fmt: skip
+def test_single_digit_output_per_turn_is_doubted(output: int | None, turns: int | None, doubted: bool) -> None:
+    assert bool(output_doubts("the agent reports", counted(output), turns)) is doubted
+
+
+def test_the_doubt_says_what_is_wrong() -> None:
+    [finding] = usage_doubts(counted(33), None, 40)
+    assert (finding.code, finding.severity) == ("implausible_usage", "warning")
+    assert finding.message == "the agent reports 33 output tokens over 40 turns"
+
+
+def test_a_meter_that_cannot_be_right_is_doubted_too() -> None:
+    [finding] = usage_doubts(counted(4000), counted(33), 40)
+    assert finding.message == "the meter saw 33 output tokens over 40 turns"
+
+
+@pytest.mark.parametrize("completeness", ["complete", "lower_bound"])
+def test_fewer_tokens_than_the_meter_saw_are_doubted(completeness: Completeness) -> None:
+    [finding] = usage_doubts(counted(500, 10_000), counted(500, 11_000, completeness), 9)
+    assert finding.message == "the agent reports 10,000 tokens in all, fewer than the 11,000 of the meter"
+
+
+@pytest.mark.parametrize(
+    ("told", "seen", "completeness"),
+    [(10_000, 10_100, "complete"), (11_000, 10_000, "complete"), (10_000, 11_000, "lower_bound")],
+)
+def test_an_agent_that_was_stopped_or_counts_more_is_not_doubted(
+    told: int, seen: int, completeness: Completeness
+) -> None:
+    assert usage_doubts(counted(500, told, completeness), counted(500, seen), 9) == []

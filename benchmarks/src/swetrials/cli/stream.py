@@ -150,7 +150,7 @@ class _Watcher:
 
 
 def _doubts(tally: Tally) -> list[Finding]:
-    from swetrials.trials.plausibility import output_doubts
+    from swetrials.trials.usage_reconciliation import output_doubts
 
     return output_doubts("the agent reports", tally.usage, tally.turns)
 

@@ -16,11 +16,18 @@ from swetrials.records.usage import UsageBlock, UsageReport
 from swetrials.store.files import write_atomically
 from swetrials.trials.costing import attempt_cost, cost_doubts
 from swetrials.trials.outcome_classification import decide
-from swetrials.trials.plausibility import call_doubts, stream_doubts, usage_doubts
 from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.seen import Seen
 from swetrials.trials.trajectory_building import TRAJECTORY, doubtful_doings, keep, told
-from swetrials.trials.usage_reconciliation import counter_disagreements, other_models, unconfirmed, usage_block
+from swetrials.trials.usage_reconciliation import (
+    call_doubts,
+    counter_disagreements,
+    other_models,
+    stream_doubts,
+    unconfirmed,
+    usage_block,
+    usage_doubts,
+)
 from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import SetAside, put_back
 from swetrials.workspace.patch import make_patch
