@@ -53,6 +53,13 @@ def test_a_commands_file_is_named_after_it(words: tuple[str, ...]) -> None:
     assert module.rstrip("_") in {"_".join(words), words[0]}
 
 
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=map(" ".join, COMMANDS))
+def test_a_value_is_called_by_a_word_of_manuals_and_not_by_a_type_of_python(command: Any) -> None:  # noqa: ANN401
+    shown = command.get_help(typer.Context(command))
+    assert not re.search(r"<(str|int|float|path|list\[|\w+ range|\w+\|)", shown), shown
+    assert all(value.metavar for value in command.params if not getattr(value, "is_flag", False))
+
+
 def test_every_file_that_declares_a_command_is_reached_from_the_table() -> None:
     declaring = {path.stem for path in FOLDER.glob("*.py") if re.search(r"^@app\.command", path.read_text(), re.M)}
     assert declaring == {command.callback.__module__.rpartition(".")[2] for command in COMMANDS.values()}

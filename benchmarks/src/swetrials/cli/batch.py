@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
 
 from swetrials.cli.errors import PREFLIGHT, USAGE
-from swetrials.cli.lean import LeanGroup, command_group, leave
+from swetrials.cli.lean import LeanCommand, LeanGroup, command_group, leave
 from swetrials.cli.options import ALL_JUDGES, JudgeNames, judge_names, with_config_keys_but
 from swetrials.errors import UsageError
 
@@ -36,7 +35,7 @@ class _StartsByDefault(LeanGroup):
         return super().parse_args(ctx, words)
 
 
-class _WithCatalogue(TyperCommand):
+class _WithCatalogue(LeanCommand):
     """Shows the models that can be served below its help."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  Typer keeps its types to itself

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -12,23 +11,17 @@ import typer
 from swetrials.cli.lean import leave, single_command
 from swetrials.cli.options import (
     ALL_JUDGES,
-    ConfigFile,
-    DryRun,
-    Force,
     JudgeNames,
-    KeepCheckouts,
-    Resume,
+    RunFlags,
     SkipJudge,
-    SkipProbe,
-    Stream,
-    Yes,
     judge_names,
     with_config_keys,
+    with_run_flags,
 )
 
 if TYPE_CHECKING:
     from swetrials.judging.late import Judged
-    from swetrials.runs.benchmark import RunOptions, RunResult
+    from swetrials.runs.benchmark import RunResult
 
 app = single_command()
 
@@ -37,16 +30,10 @@ app = single_command()
     epilog="Example: swetrials e2e --provider rehearsal --model rehearsal --dataset dataset/quickstart.yaml --yes"
 )
 @with_config_keys
+@with_run_flags
 def e2e(
+    asked: RunFlags,
     flags: dict[str, object],
-    config: ConfigFile = None,
-    yes: Yes = False,
-    resume: Resume = False,
-    force: Force = False,
-    dry_run: DryRun = False,
-    skip_probe: SkipProbe = False,
-    keep_checkouts: KeepCheckouts = False,
-    stream: Stream = False,
     judge: JudgeNames = ALL_JUDGES,
     judge_mode: Annotated[
         Literal["inline", "skip"], typer.Option(help="Judge once the trials have run, or not at all.")
@@ -55,24 +42,14 @@ def e2e(
 ) -> None:
     """Go the whole way: pre-flight, trials, judging, summary, results table."""
     from swetrials.cli.run import show_plan
-    from swetrials.runs.benchmark import RunOptions
 
-    if dry_run:
-        leave(show_plan(config, flags))
-    options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
-    judges = () if skip_judge or judge_mode == "skip" else judge_names(judge)
-    leave(end_to_end(config, flags, options, judges, stream=stream))
+    if asked.dry_run:
+        leave(show_plan(asked.config, flags))
+    leave(end_to_end(asked, flags, () if skip_judge or judge_mode == "skip" else judge_names(judge)))
 
 
-def end_to_end(
-    path: Path | None,
-    flags: Mapping[str, object],
-    options: RunOptions,
-    judges: Sequence[str],
-    *,
-    stream: bool,
-) -> int:
-    """Run trials, judge them, summarise them; with ``stream``, show what the agents do meanwhile."""
+def end_to_end(asked: RunFlags, flags: Mapping[str, object], judges: Sequence[str]) -> int:
+    """Run trials, judge them, summarise them."""
     from swetrials.cli.answer import show_scopes as show_answer
     from swetrials.cli.interrupting import run_async
     from swetrials.cli.judge import judged_line
@@ -85,14 +62,14 @@ def end_to_end(
     from swetrials.runs.prepared_run import lay_out
     from swetrials.store.documents import load_config
 
-    prepared = lay_out(load_config(path, os.environ, flags))
+    prepared = lay_out(load_config(asked.config, os.environ, flags))
     console = console_for_output()
 
     async def go() -> tuple[RunResult, list[Judged]]:
-        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=stream) as viewer:
+        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=asked.stream) as viewer:
             return await run_and_judge(
                 prepared,
-                options,
+                asked.options,
                 judges,
                 JudgeChoice.of(prepared.config),
                 viewer,

@@ -4,12 +4,77 @@ A command's file imports at its top what its flags need, and in its functions wh
 the wings below take longer to load than the help of a command takes to be shown.
 """
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+
+_VALUES = {
+    "address": "HOST:PORT",
+    "agent": "AGENT",
+    "dataset": "PATH",
+    "dir": "PATH",
+    "effort": "EFFORT",
+    "endpoint": "URL",
+    "fault": "FAULT",
+    "file": "PATH",
+    "host": "ADDRESS",
+    "key": "KEY",
+    "model": "MODEL",
+    "region": "REGION",
+    "repo": "URL",
+    "resources": "JSON",
+    "scenario": "PATH",
+    "scope": "SCOPE",
+    "seconds": "SECONDS",
+    "skill": "SKILL",
+    "sql": "QUERY",
+    "usd": "DOLLARS",
+}
+"""What the value of an option is, by the last word of the option's name."""
+
+
+class LeanCommand(TyperCommand):
+    """A command whose help calls a value ``PATH``, ``NUMBER`` or ``NAME,...``, where Typer names Python's types."""
+
+    def __init__(self, name: str | None, **given: Any) -> None:  # noqa: ANN401  whatever Typer gives
+        """Make the command, as Typer does."""
+        super().__init__(name, **given)
+        for value in self.params:
+            # An argument goes by its own name, an option's value by what it is.
+            if value.metavar is None and not getattr(value, "is_flag", False):
+                value.metavar = str(value.name).upper() if value.param_type_name == "argument" else _value(value)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  of the click that Typer brings along
+        """Return the parts of the usage line: an argument in brackets where it may be left out."""
+        arguments = [value for value in self.params if value.param_type_name == "argument"]
+        named = [f"{value.metavar}{'...' if value.nargs != 1 else ''}" for value in arguments]
+        pieces = [name if value.required else f"[{name}]" for value, name in zip(arguments, named, strict=True)]
+        return [self.options_metavar or "", *pieces]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  of the click that Typer brings along
+        """Write arguments and options. The name of an argument says what it is, and no type beside it."""
+        for title, kind in {"Arguments": "argument", "Options": "option"}.items():
+            values = [value for value in self.get_params(ctx) if value.param_type_name == kind]
+            rows = [(value, row) for value in values if (row := value.get_help_record(ctx)) is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(
+                        [(str(value.metavar) if kind == "argument" else name, about) for value, (name, about) in rows]
+                    )
+
+
+def _value(option: Any) -> str:  # noqa: ANN401  of Typer
+    """Return what the value of an option is: its choices, or a word of manuals."""
+    type_ = option.type_descriptor
+    if type_.is_choice:
+        return "|".join(map(str, type_.choices))
+    if type_.is_list:
+        return "NAME,..."
+    plain = "PATH" if type_.is_path else "NUMBER" if type_.annotation in {int, float} else "TEXT"
+    return _VALUES.get(str(option.name).split("_")[-1], plain)
 
 
 class LeanGroup(TyperGroup):
@@ -117,9 +182,16 @@ def first_paragraph(text: str | None) -> str:
     return " ".join((text or "").split("\n\n")[0].split())
 
 
+class _LeanTyper(typer.Typer):
+    """Declares commands, each a :class:`LeanCommand`."""
+
+    def command(self, name: str | None = None, **given: Any) -> Callable[[Any], Any]:  # noqa: ANN401  as Typer
+        return super().command(name, **{"cls": LeanCommand} | given)
+
+
 def single_command() -> typer.Typer:
     """Return what a file that holds one command declares it with."""
-    return typer.Typer(add_completion=False, rich_markup_mode=None)
+    return _LeanTyper(add_completion=False, rich_markup_mode=None)
 
 
 def command_group(about: str, cls: type[LeanGroup] = LeanGroup, *, no_args_is_help: bool = True) -> typer.Typer:
@@ -130,7 +202,7 @@ def command_group(about: str, cls: type[LeanGroup] = LeanGroup, *, no_args_is_he
         cls: how it finds its commands.
         no_args_is_help: whether it shows its help when no command is given.
     """
-    group = typer.Typer(
+    group = _LeanTyper(
         cls=cls, help=about, no_args_is_help=no_args_is_help, add_completion=False, rich_markup_mode=None
     )
     group.callback()(_nothing)  # a group even where it has one command

@@ -8,10 +8,14 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+
+if TYPE_CHECKING:
+    from swetrials.runs.benchmark import RunOptions
 
 
 class ConfigKey(NamedTuple):
@@ -61,15 +65,6 @@ _IN_JUDGE = {
 """Shorter spellings in a command that does nothing but judge."""
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Configuration file (YAML).", metavar="FILE")]
-Yes = Annotated[bool, typer.Option("--yes", help="Move earlier trials to .trash and start.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Keep finished trials, run the others.")]
-Force = Annotated[
-    bool, typer.Option("--force", help="With --resume: run finished trials of which something else was asked again.")
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")]
-SkipProbe = Annotated[bool, typer.Option("--skip-probe", help="Make no test call before the first trial.")]
-KeepCheckouts = Annotated[bool, typer.Option("--keep-checkouts", help="Keep checkouts and homes of the attempts.")]
-Stream = Annotated[bool, typer.Option("--stream", help="Show what the agents do while they do it.")]
 SkipJudge = Annotated[bool, typer.Option("--skip-judge", help="The same as --judge-mode skip.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JudgeChosen = Annotated[
@@ -86,9 +81,41 @@ JudgeNames = Annotated[
 ALL_JUDGES = "tests,codex"
 
 
+@dataclass(frozen=True)
+class RunFlags:
+    """What a command that runs trials is told beside the keys of the configuration."""
+
+    config: ConfigFile = None
+    yes: Annotated[bool, typer.Option("--yes", help="Move earlier trials to .trash and start.")] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Keep finished trials, run the others.")] = False
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="With --resume: run finished trials of which something else was asked again."),
+    ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")] = False
+    skip_probe: Annotated[bool, typer.Option("--skip-probe", help="Make no test call before the first trial.")] = False
+    keep_checkouts: Annotated[
+        bool, typer.Option("--keep-checkouts", help="Keep checkouts and homes of the attempts.")
+    ] = False
+    stream: Annotated[bool, typer.Option("--stream", help="Show what the agents do while they do it.")] = False
+
+    @property
+    def options(self) -> "RunOptions":
+        """What of it the run itself is told."""
+        from swetrials.runs.benchmark import RunOptions
+
+        return RunOptions(self.yes, self.resume, self.force, self.skip_probe, self.keep_checkouts)
+
+
 def judge_names(text: str) -> tuple[str, ...]:
     """Return the names in what ``--judge`` was given."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def with_run_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the flags of :class:`RunFlags`, which it takes as one argument, ``asked``."""
+    added = inspect.signature(RunFlags).parameters.values()
+    return _gathering(command, "asked", [*added, *_own(command, "asked")], lambda given: RunFlags(**given))
 
 
 def with_config_keys(command: Callable[..., None]) -> Callable[..., None]:
@@ -113,7 +140,6 @@ def with_judge_keys(command: Callable[..., None]) -> Callable[..., None]:
 def _with_keys(
     command: Callable[..., None], keys: Mapping[str, ConfigKey], shorter: Mapping[str, tuple[str, ...]]
 ) -> Callable[..., None]:
-    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "flags"]
     added = [
         inspect.Parameter(
             name,
@@ -123,14 +149,37 @@ def _with_keys(
         )
         for name, key in keys.items()
     ]
+    return _gathering(
+        command,
+        "flags",
+        [*_own(command, "flags"), *added],
+        lambda given: {name: value for name, value in given.items() if value is not None},
+    )
+
+
+def _own(command: Callable[..., None], gathered: str) -> list[inspect.Parameter]:
+    """Return the parameters of a command but the one that others are gathered in."""
+    return [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != gathered]
+
+
+def _gathering(
+    command: Callable[..., None],
+    name: str,
+    parameters: Sequence[inspect.Parameter],
+    gather: Callable[[dict[str, Any]], object],
+) -> Callable[..., None]:
+    """Return a command that takes ``parameters``, and hands on those that are not its own as one argument ``name``."""
+    own = {p.name for p in _own(command, name)}
 
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> None:  # noqa: ANN401  whatever Typer parsed
-        flags = {name: arguments.pop(name) for name in keys}
-        command(**arguments, flags={name: value for name, value in flags.items() if value is not None})
+        kept = {key: value for key, value in arguments.items() if key in own}
+        gathered = {key: value for key, value in arguments.items() if key not in own}
+        command(**kept, **{name: gather(gathered)})
 
-    wrapped.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {p.name: p.annotation for p in [*own, *added]}
+    shown = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    wrapped.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in shown}
     return wrapped
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
 
-from swetrials.cli.lean import single_command
+from swetrials.cli.lean import LeanCommand, single_command
 from swetrials.cli.options import JudgeChosen
 from swetrials.cli.outputs import LeftOut
 
@@ -25,7 +24,7 @@ app = single_command()
 Form = Literal["table", "json", "csv"]
 
 
-class ResultsCommand(TyperCommand):
+class ResultsCommand(LeanCommand):
     """A command whose help ends with the views and their columns, which cost an import that only this help pays."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  of the click that Typer brings along

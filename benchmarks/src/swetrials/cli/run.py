@@ -8,45 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swetrials.cli.lean import leave, single_command
-from swetrials.cli.options import (
-    ConfigFile,
-    DryRun,
-    Force,
-    KeepCheckouts,
-    Resume,
-    SkipProbe,
-    Stream,
-    Yes,
-    with_config_keys,
-)
+from swetrials.cli.options import RunFlags, with_config_keys, with_run_flags
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from swetrials.judging.late import Judged
-    from swetrials.runs.benchmark import RunOptions, RunResult
+    from swetrials.runs.benchmark import RunResult
 
 app = single_command()
 
 
 @app.command(epilog="Example: swetrials run --config config/runner.yaml --dataset dataset/quickstart.yaml --yes")
 @with_config_keys
-def run(
-    flags: dict[str, object],
-    config: ConfigFile = None,
-    yes: Yes = False,
-    resume: Resume = False,
-    force: Force = False,
-    dry_run: DryRun = False,
-    skip_probe: SkipProbe = False,
-    keep_checkouts: KeepCheckouts = False,
-    stream: Stream = False,
-) -> None:
+@with_run_flags
+def run(asked: RunFlags, flags: dict[str, object]) -> None:
     """Run trials: an agent works through a dataset's tasks. Judges nothing."""
-    from swetrials.runs.benchmark import RunOptions
-
-    options = RunOptions(yes, resume, force, skip_probe, keep_checkouts)
-    leave(show_plan(config, flags) if dry_run else run_trials(config, flags, options, stream=stream))
+    leave(show_plan(asked.config, flags) if asked.dry_run else run_trials(asked, flags))
 
 
 def show_plan(path: Path | None, flags: Mapping[str, object]) -> int:
@@ -59,8 +37,8 @@ def show_plan(path: Path | None, flags: Mapping[str, object]) -> int:
     return 0
 
 
-def run_trials(path: Path | None, flags: Mapping[str, object], options: RunOptions, *, stream: bool) -> int:
-    """Run trials and summarise them; with ``stream``, show what the agents do meanwhile."""
+def run_trials(asked: RunFlags, flags: Mapping[str, object]) -> int:
+    """Run trials and summarise them."""
     from swetrials.cli.interrupting import run_async
     from swetrials.cli.rendering import console_for_output
     from swetrials.cli.summarize import show_scopes
@@ -69,13 +47,13 @@ def run_trials(path: Path | None, flags: Mapping[str, object], options: RunOptio
     from swetrials.runs.prepared_run import lay_out
     from swetrials.store.documents import load_config
 
-    prepared = lay_out(load_config(path, os.environ, flags))
+    prepared = lay_out(load_config(asked.config, os.environ, flags))
     console = console_for_output()
 
     async def go() -> RunResult:
-        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=stream) as viewer:
+        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=asked.stream) as viewer:
             async with prepared.provider.open(prepared.config) as hosting:
-                return await run_plan(prepared, hosting, options, viewer)
+                return await run_plan(prepared, hosting, asked.options, viewer)
 
     result = run_async(go)
     show_scopes(console, prepared.plan.scopes)
