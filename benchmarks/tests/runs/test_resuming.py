@@ -25,7 +25,7 @@ from swetrials.runs.benchmark import PreflightError, RunOptions
 from swetrials.runs.forecast import forecast
 from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.results import TRASH, TrialFolder
-from swetrials.trials.earlier import spent_usd
+from swetrials.trials.earlier import spent_there
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.recovery import recover_idle
 from swetrials.trials.trial import Observer, Progress
@@ -189,7 +189,7 @@ def test_what_a_failed_session_spent_stays_in_the_trial_that_goes_on(yard: Yard)
     assert folder.attempt_folder(2).is_dir()
     assert record.spent_elsewhere_usd is None
     told = next(check.detail for check in watcher.checks if check.name == "budget")
-    assert "$0.00 of it spent" in told
+    assert "limit $5.00, $0.00 of it spent" in told
     costs = [progress.cost_usd for progress in watcher.seen]
     assert all(cost is not None and cost >= SPENT_USD for cost in costs)
     shutil.rmtree(yard.results / TRASH)
@@ -421,7 +421,7 @@ def test_money_of_a_killed_attempt_is_counted_where_the_record_of_its_trial_cann
     made = folder.metrics()
     assert made.spent_elsewhere_usd == pytest.approx(0.5 + 2.5 / 3600)
     assert made.spent_elsewhere_is_lower_bound
-    assert "$0.50 of it spent" in next(check.detail for check in watcher.checks if check.name == "budget")
+    assert "at least $0.50 of it spent" in next(check.detail for check in watcher.checks if check.name == "budget")
     [cut] = [read_record(file, AttemptRecord) for file in (yard.results / TRASH).rglob("attempt.json")]
     assert (cut.ended_by, cut.usage.headline.usage.output) == ("killed", 71)
 
@@ -453,7 +453,7 @@ def test_figures_of_somebody_else_are_no_money_of_ours(yard: Yard) -> None:
     imported = Imported(source="somebody", file="runs.csv", sha256="0", line=2)
     record = finished(yard, "task-1", imported=imported, total_cost_usd=9.0, cost=cost)
     folder = earlier(yard, "task-1", record)
-    assert spent_usd(folder, record) == 0.0
+    assert spent_there(folder, record).elsewhere_usd is None
     run(bench_of(yard, dollars_per_hour=1.0), replace(RESUME, force=True))
     assert folder.metrics().spent_elsewhere_usd is None
 

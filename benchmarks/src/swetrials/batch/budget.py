@@ -6,7 +6,7 @@ from swetrials.batch.plan import BatchPlan, PlannedModel
 from swetrials.pricing.repricing import default_book
 from swetrials.store.project import find_project
 from swetrials.store.results import TrialFolder, state_of, subfolders
-from swetrials.trials.earlier import spent_usd
+from swetrials.trials.earlier import spent_there
 from swetrials.trials.recovery import recover_idle
 
 
@@ -27,4 +27,4 @@ def left_usd(plan: BatchPlan, model: PlannedModel) -> float | None:
 
 def _spent_usd(model: PlannedModel) -> float:
     folders = [TrialFolder(path) for scope in model.scopes for path in subfolders(scope)]
-    return sum(spent_usd(folder, state_of(folder)) for folder in folders)
+    return sum(spent_there(folder, state_of(folder)).elsewhere_usd or 0.0 for folder in folders)

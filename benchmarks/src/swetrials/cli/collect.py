@@ -116,8 +116,7 @@ def stop() -> int:
     if stopped is None:
         print("no collector is running")
         return 0
-    how = {"gone": "it had died already", "drained": "it ended in good order", "killed": "it had to be killed"}
-    print(f"the collector is stopped: {how[stopped.how]}")
+    print(f"the collector is stopped: {stopped.told}")
     print("next: swetrials collect archive")
     return 0
 

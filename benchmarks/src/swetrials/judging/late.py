@@ -9,7 +9,7 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.errors import KnownError
 from swetrials.judging import Judge, Submission
 from swetrials.records.dataset import Task
-from swetrials.records.evaluation import TESTS, Evaluation, RubricEvaluation, TestsEvaluation
+from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset
 from swetrials.store.files import RecordError, write_record
@@ -206,7 +206,7 @@ def _wanted(
             return Judged(folder, judge.name, scores, skipped=True)
         raise JudgingError(f"figures imported from {metrics.imported.file}, no artifacts to judge")
     submission = submission_for(folder, metrics, datasets.of(metrics), repo)
-    if judge.label == TESTS and submission.task.verify is None:
+    if judge.kind == "tests" and submission.task.verify is None:
         return Judged(folder, judge.name, None, skipped=True)
     kept = earlier is not None and earlier.scored and not overwrite
     if earlier is not None and kept and earlier.scored_sha256 == judge.scored_sha256(submission):

@@ -13,7 +13,7 @@ from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.results import state_of, trial_folders
 from swetrials.trials.budget import Budget
 from swetrials.trials.costing import unpriced, unpriced_buckets
-from swetrials.trials.earlier import spent_usd
+from swetrials.trials.earlier import spent_there
 from swetrials.trials.resume_state import Standing
 
 
@@ -26,12 +26,19 @@ class Forecast:
         seen: on how many earlier trials of the same agent, model and provider the forecast stands.
         per_trial_usd: their mean; ``None`` without any.
         spent_usd: what earlier sessions of the run have cost.
+        spent_is_lower_bound: whether they have cost more than is known.
     """
 
     to_run: int
     seen: int
     per_trial_usd: float | None
     spent_usd: float
+    spent_is_lower_bound: bool
+
+    @property
+    def spent(self) -> str:
+        """What has been spent, in words."""
+        return f"{'at least ' if self.spent_is_lower_bound else ''}${self.spent_usd:,.2f}"
 
     def budget(self, limit_usd: float | None) -> Budget:
         """Return the budget that the run starts with."""
@@ -59,9 +66,14 @@ def forecast(prepared: PreparedRun, standings: Sequence[Standing], to_run: int, 
     ]
     # What begins anew leaves behind what others cost, and goes on with the attempts of its own trials.
     kept = [attempt for standing in standings for attempt in standing.earlier.attempts]
-    there = sum(spent_usd(standing.folder, standing.state) for standing in standings)
-    spent = there if resume else Cost.sum(attempt.cost for attempt in kept).amount_usd or 0.0
-    return Forecast(to_run, len(costs), mean(costs) if costs else None, spent)
+    if resume:
+        there = [spent_there(standing.folder, standing.state) for standing in standings]
+        spent = sum(folder.elsewhere_usd or 0.0 for folder in there)
+        is_bound = any(folder.elsewhere_is_lower_bound for folder in there)
+    else:
+        spent = Cost.sum(attempt.cost for attempt in kept).amount_usd or 0.0
+        is_bound = any(attempt.cost.status != "complete" for attempt in kept)
+    return Forecast(to_run, len(costs), mean(costs) if costs else None, spent, is_bound)
 
 
 def budget_check(prepared: PreparedRun, found: Forecast) -> Check:
@@ -75,7 +87,7 @@ def budget_check(prepared: PreparedRun, found: Forecast) -> Check:
         return Check("budget", "warning", f"the cost will be unknown: {without}", remedy)
     if prepared.provider.priced == "free":
         return Check("budget", "ok", "free")
-    bound = "" if limit is None else f"; limit ${limit:,.2f}, ${found.spent_usd:,.2f} of it spent"
+    bound = "" if limit is None else f"; limit ${limit:,.2f}, {found.spent} of it spent"
     if limit is not None and found.spent_usd >= limit:
         return Check("budget", "failed", f"nothing is left{bound}", "a higher --max-budget-usd")
     expected = None if found.per_trial_usd is None else found.per_trial_usd * found.to_run

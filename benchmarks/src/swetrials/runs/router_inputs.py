@@ -167,8 +167,11 @@ class _Judging:
     def forecast(self) -> Forecast:
         """Say what the judgments to make will probably cost, from those that are there."""
         costs = [j.cost.amount_usd for j in self._record.judgments if j.settled and j.cost.amount_usd is not None]
-        spent = self._record.cost.amount_usd or 0.0
-        return Forecast(len(self.missing), len(costs), mean(costs) if costs else None, spent)
+        spent = self._record.cost
+        is_bound = bool(self._record.judgments) and spent.status != "complete"
+        return Forecast(
+            len(self.missing), len(costs), mean(costs) if costs else None, spent.amount_usd or 0.0, is_bound
+        )
 
     async def judge_all(self, context: RunContext, viewer: Viewer) -> None:
         """Make the judgments that are missing, at most ``concurrency`` at a time, as long as the budget lasts."""

@@ -65,12 +65,11 @@ class Earlier:
         return cls((), known_sum([told.get("spent_elsewhere_usd"), own_usd]), spent)
 
 
-def spent_usd(folder: TrialFolder, state: Metrics | RecordError | None) -> float:
+def spent_there(folder: TrialFolder, state: Metrics | RecordError | None) -> Earlier:
     """Return all that was spent in a trial's folder, as far as it is known: also on what is no part of its cost."""
     if state is None:
-        return 0.0
-    there = Earlier.of_another(state) if isinstance(state, Metrics) else Earlier.of_unreadable(folder)
-    return there.elsewhere_usd or 0.0
+        return Earlier()
+    return Earlier.of_another(state) if isinstance(state, Metrics) else Earlier.of_unreadable(folder)
 
 
 def _amounts(folder: TrialFolder) -> Mapping[str, float]:
