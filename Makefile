@@ -1,8 +1,8 @@
 # Everything installs into benchmarks/.venv and benchmarks/.tools; nothing is written elsewhere.
 
 BIN := .venv/bin
-# Three for two cores, since a good part of the time is spent waiting for limits; each one more collects all tests once more.
-PYTEST_WORKERS ?= 3
+# Four for two cores, since half of the time is spent waiting for limits; each one more collects all tests once more.
+PYTEST_WORKERS ?= 4
 # A file's tests go to one worker, which sets up what they share once; in the order of the rooms, so that no long file comes last.
 # What pytest makes of the tests is kept, also where PYTHONDONTWRITEBYTECODE is set, as in many images: that takes it 15 seconds.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
@@ -27,10 +27,11 @@ example: setup ## run the worked example again, whose results are committed (rea
 			--output-dir $(EXAMPLE) --clone-dir /tmp/swetrials-example || exit; done
 
 test: setup ## run every quick test, and each kind of thing once for real (under 4 minutes)
-	@cd benchmarks && $(PYTEST) -m "not slow or once"
+	@cd benchmarks && $(PYTEST) --hypothesis-profile quick -m "not slow or once"
 
-test-rest: setup ## run what `make test` leaves out: all agents, all faults, all kills, downloads
-	@cd benchmarks && $(PYTEST) -m "slow and not once"
+# Properties, which Hypothesis marks by its name, are tried again, on more examples.
+test-rest: setup ## run what `make test` leaves out: all agents, all faults, all kills, downloads, more examples
+	@cd benchmarks && $(PYTEST) -m "slow and not once or hypothesis"
 
 test-all: test test-rest ## run the whole test suite
 

@@ -86,6 +86,7 @@ def test_without_a_new_enough_python_one_line_says_so(bare: Path) -> None:
     assert not (bare / "project" / ".tools").exists()
 
 
+@pytest.mark.slow
 def test_uv_is_installed_once_whatever_pip_is_set_to(bare: Path) -> None:
     add_python(bare)
     add_uv_to_index(bare)

@@ -141,7 +141,7 @@ def test_bad_usage_says_what_is_wrong_and_exits_2(place: Workplace, words: list[
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("words", "said"),
     [
         (["--scenario", "nowhere.yaml"], "nowhere.yaml: no such file"),
@@ -225,7 +225,7 @@ def test_a_port_in_use_is_bad_usage(place: Workplace) -> None:
     assert done.stderr.startswith("--port: ")
 
 
-@pytest.mark.parametrize("words", [["agents", "list"], ["stream", "{recorded}"], ["run", "--dry-run"]])
+@first_is_quick("words", [["agents", "list"], ["stream", "{recorded}"], ["run", "--dry-run"]])
 def test_a_reader_that_has_seen_enough_is_no_error(place: Workplace, words: list[str]) -> None:
     recorded = pathlib.Path(__file__).parents[1] / "conformance" / "claude" / "ok.jsonl"
     read_end, write_end = os.pipe()
@@ -252,7 +252,7 @@ def test_a_full_disk_behind_the_output_is_told_in_a_line(place: Workplace) -> No
     assert done.stderr == "cannot write the output: No space left on device\n"
 
 
-@pytest.mark.parametrize("home", ["/", "", "/nonexistent", None])
+@first_is_quick("home", ["/", "", "/nonexistent", None])
 def test_a_home_that_is_none_is_no_obstacle(place: Workplace, home: str | None) -> None:
     environment = {name: value for name, value in place.environ().items() if name != "HOME"}
     if home is not None:
@@ -301,7 +301,7 @@ READS_KEYS = [
 ]
 
 
-@pytest.mark.parametrize("words", READS_KEYS, ids=lambda words: words[0])
+@first_is_quick("words", READS_KEYS, ids=lambda words: words[0])
 def test_a_variable_that_is_documented_for_one_command_is_taken_by_each(place: Workplace, words: list[str]) -> None:
     variables = {name: VALUES.get(name, "1") for name in {*DOCUMENTED, *(f"SWETRIALS_{k.upper()}" for k in JUDGE_KEYS)}}
     variables |= {

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from e2e.harness import BENCHMARKS, Workplace
+from kinds import first_is_quick
 
 DATASET = """schema_version: "1.0"
 name: far-away
@@ -55,7 +56,7 @@ def git_of(place: Workplace) -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@first_is_quick("times", [1, 3])
 def test_an_interruption_ends_a_fetch_that_hangs(
     tmp_path: pathlib.Path, silent_server: socket.socket, times: int
 ) -> None:
@@ -71,7 +72,7 @@ def test_an_interruption_ends_a_fetch_that_hangs(
         assert git_of(place) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@first_is_quick("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_in_the_background_can_be_ended(
     tmp_path: pathlib.Path, silent_server: socket.socket, number: signal.Signals
 ) -> None:

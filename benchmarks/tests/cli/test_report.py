@@ -113,6 +113,7 @@ def test_the_example_is_made_once_and_reported_again(
     assert "aarora79/agentic-coding-harness-benchmarks" in Path("example-report/report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_page_elsewhere_strews_no_trials_about_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kinds import first_is_quick
 from results.published_figures import PUBLISHED_RUNS
 from results.trees import write_trial
 from runs.written import evaluation, metrics, rubric
@@ -62,7 +63,7 @@ def test_an_empty_query_is_none(tree: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "--sql: there is nothing to run\n")
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     "command", [("results",), ("router", "build"), ("cost",), ("judge", "--recursive", "--folder")], ids=lambda c: c[0]
 )
 def test_what_is_set_apart_is_told_of_where_nothing_else_is_there(tree: Path, command: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kinds import first_is_quick
 from results.published_figures import PUBLISHED_RUNS
 from swetrials.cli.app import main
 from swetrials.records.judged_inputs import JudgedInputs
@@ -143,9 +144,7 @@ def test_the_answer_is_printed_where_no_file_is_asked_for(workplace: Path) -> No
     assert sorted(workplace.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    ("flags", "floors"), [(["--floor-sweep", "55,70"], [55, 70]), (["--floor", "60"], [60]), ([], [None])]
-)
+@first_is_quick(("flags", "floors"), [(["--floor-sweep", "55,70"], [55, 70]), (["--floor", "60"], [60]), ([], [None])])
 def test_floors_may_be_asked_for_beside_judged_inputs(
     workplace: Path, tmp_path: Path, flags: list[str], floors: list[int | None]
 ) -> None:
@@ -160,6 +159,7 @@ def test_floors_may_be_asked_for_beside_judged_inputs(
     assert tiers == {line["task"]: line["tier"] for line in judged}
 
 
+@pytest.mark.slow
 def test_a_trial_that_cannot_be_read_is_named_and_the_rest_evaluated(workplace: Path, tmp_path: Path) -> None:
     tree = shutil.copytree(workplace / "published-results", tmp_path / "torn-results")
     next(tree.rglob("metrics.json")).write_text("{")

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 import swetrials
+from kinds import first_is_quick
 from swetrials.cli.app import app
 
 
@@ -60,7 +61,7 @@ for words in {shown!r}:
     assert done.stdout.splitlines() == shown, done.stderr
 
 
-@pytest.mark.parametrize("words", ["results {}", "cost {}", "report {}", "answer {}"])
+@first_is_quick("words", ["results {}", "cost {}", "report {}", "answer {}"])
 def test_what_reads_results_loads_nothing_that_makes_them(words: str, tmp_path: Path) -> None:
     there_is_none = words.format(tmp_path / "none").split()
     code = f"{LOADED.replace('split(chr(46))[0]', 'strip()')}; {RUN.format(words=there_is_none)}"

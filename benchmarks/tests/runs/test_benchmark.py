@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from hosting.server import Answer, Server, json_answer, models, plain
+from kinds import first_is_quick
 from runs.prepared_runs import QUICK, K, Watcher, bench_of, earlier, finished, run, yard_beside
 from swetrials.errors import UsageError
 from swetrials.pricing.book import PriceBook
@@ -263,7 +264,7 @@ def test_yes_moves_everything_out_of_the_way(yard: Yard) -> None:
     assert TrialFolder(trashed.parent).metrics().outcome.kind is K.COMPLETED
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("changes", "named"),
     [
         ({"provider": "rehearsal"}, "provider"),

@@ -124,6 +124,7 @@ def test_figures_are_those_that_the_server_showed(tmp_path: Path) -> None:
     assert overview(folder).model == "qwen3-coder-30b"
 
 
+@pytest.mark.slow
 def test_a_server_may_go_and_come_back_anew(tmp_path: Path) -> None:
     first = MovingMetrics()
     with ExitStack() as stack:
@@ -142,6 +143,7 @@ def test_a_server_may_go_and_come_back_anew(tmp_path: Path) -> None:
     assert query(folder, "SELECT prompt_tokens FROM overview") == [(sum(float(str(total)) for (total,) in last),)]
 
 
+@pytest.mark.slow
 def test_what_answers_with_something_else_is_a_failed_row(tmp_path: Path) -> None:
     (tmp_path / "metrics").mkdir()
     argv = [sys.executable, "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(tmp_path)]
@@ -217,6 +219,7 @@ def program(folder: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_gpus_are_collected_where_there_are_some(tmp_path: Path) -> None:
     program(tmp_path / "bin", NVIDIA_SMI)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -273,6 +276,7 @@ def values(folder: Path) -> list[Row]:
     return query(folder, "SELECT value, count(*) FROM samples GROUP BY value ORDER BY value")
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_sealed_or_not(tmp_path: Path) -> None:
     with TimeSeries(tmp_path, ServerSession("u", 1), seal_at_rows=50) as series:
         for number in range(23):
@@ -297,6 +301,7 @@ def test_a_crash_between_sealing_and_publishing_loses_and_repeats_nothing(tmp_pa
     assert values(tmp_path) == [(float(n), 10) for n in range(6)]
 
 
+@pytest.mark.slow
 def test_readers_find_whole_states_however_often_it_is_published(tmp_path: Path) -> None:
     writer = (
         "import sys, time; from pathlib import Path; from datetime import datetime, UTC\n"

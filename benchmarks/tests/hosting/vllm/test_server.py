@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from hosting.stand_in_vllm import FAILURES, install
+from kinds import first_is_quick
 from ports import port_for_a_server
 from swetrials.cli import serve
 from swetrials.errors import UsageError
@@ -344,7 +345,7 @@ def test_the_window_that_counts_is_the_one_served(
     assert "window: refuse: the served window is 32,768 tokens" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("failure", "reason"),
     [("parser", "this vLLM knows no tool-call parser hermes"), ("memory", "out of memory"), ("riddle", None)],
 )

@@ -120,6 +120,7 @@ def test_the_answer_names_the_best_its_noise_and_what_is_tied_with_it(published:
     assert cheapest.endswith("it completed 20 of 21 trials, and the mean is over these.")
 
 
+@pytest.mark.slow
 def test_a_wider_tie_band_ties_more(tmp_path: Path) -> None:
     two = published_tree(tmp_path, lambda row: row if row["model"] in {"claude-opus-5", "claude-opus-4-7"} else None)
     assert not any("claude-opus-4-7" in said for said in report(two, tmp_path).parts[0].answer)
@@ -232,6 +233,7 @@ def test_where_nothing_can_be_judged_nobody_is_sent_to_the_judge(tmp_path: Path,
     assert "judge" not in answer
 
 
+@pytest.mark.slow
 def test_of_many_models_the_answer_and_the_chart_name_a_few(tmp_path: Path) -> None:
     for number in range(35):
         for task, points in (("one", 10), ("two", 25)):

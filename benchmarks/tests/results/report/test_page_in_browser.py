@@ -50,8 +50,9 @@ def opened(
     return page, heard
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    "size", [pytest.param(DESK, marks=pytest.mark.once, id="desk"), pytest.param(PHONE, id="phone")]
+)
 def test_nothing_is_wrong_fetched_or_wider_than_the_screen(browser: Browser, file: Path, size: tuple[int, int]) -> None:
     page, heard = opened(browser, file, size)
     assert heard == [file.as_uri()]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kinds import first_is_quick
 from results.published_figures import PUBLISHED_RUNS
 from router.routing_by_hand import ByHand, judged_needs
 from swetrials.records.cost import Cost
@@ -71,7 +72,7 @@ def assert_same_rows(run: EvaluationRun, hand: ByHand, needs: dict[str, tuple[fl
         assert row.met_floor == (not pick["failed"] and pick["score"] >= pick["floor"])
 
 
-@pytest.mark.parametrize("holdout", [True, False])
+@first_is_quick("holdout", [True, False])
 def test_judged_floors_come_to_what_a_calculation_by_hand_says(
     tree: Path, judged_evaluation: RouterEvaluation, holdout: bool
 ) -> None:
@@ -92,7 +93,7 @@ def test_judged_floors_come_to_what_a_calculation_by_hand_says(
         assert run.in_sample_totals is None
 
 
-@pytest.mark.parametrize("holdout", [True, False])
+@first_is_quick("holdout", [True, False])
 def test_each_floor_of_a_sweep_comes_to_what_a_calculation_by_hand_says(tree: Path, holdout: bool) -> None:
     hand, floors = ByHand(PUBLISHED_RUNS), (0.0, 55.0, 65.0, 70.0, 75.0, 80.0, 100.0)
 
@@ -105,7 +106,7 @@ def test_each_floor_of_a_sweep_comes_to_what_a_calculation_by_hand_says(tree: Pa
         assert_same_totals(run.totals, hand.totals(hand.route(needs, BASELINE, holdout=holdout), BASELINE))
 
 
-@pytest.mark.parametrize("holdout", [True, False])
+@first_is_quick("holdout", [True, False])
 def test_a_sweep_beside_judged_inputs_takes_their_tiers_and_its_own_floors(tree: Path, holdout: bool) -> None:
     hand, judged, floors = ByHand(PUBLISHED_RUNS), judged_needs(JUDGED), (55.0, 70.0, 80.0)
     assert {task: tier for task, (_, tier) in judged.items()} != dict(hand.tiers)
