@@ -153,6 +153,7 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(place: Workplace, words: li
     assert (done.returncode, done.stdout) == (2, "") and said in done.stderr, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_word_that_is_not_utf8_is_called_so(place: Workplace) -> None:
     done = place.command("run", "--dry-run", "--output-dir", "caf\udce9")
     assert done.returncode == 2 and "--output-dir: expected UTF-8 text, got " in done.stderr, done.stderr
@@ -276,6 +277,7 @@ def test_a_locale_without_utf_8_is_no_obstacle(place: Workplace) -> None:
     assert done.stdout.startswith("session ")
 
 
+@pytest.mark.slow
 def test_a_path_with_a_space_is_one_word_for_the_agent(tmp_path: pathlib.Path) -> None:
     done = Workplace(tmp_path / "a b").run("run", "--dry-run", "--tasks", "word-tally")
     assert done.returncode == 0, done.stderr
@@ -340,6 +342,7 @@ def test_what_a_paid_model_needs_is_asked_for(place: Workplace, words: list[str]
     assert said in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_benchmark_of_several_models_is_the_default_of_the_commands_that_are_about_one(place: Workplace) -> None:
     paid = ["--provider", "endpoint", "--endpoint", "http://127.0.0.1:9", "--sandbox", "none"]
     done = place.run("batch", "m-1", *paid, "--skip-judge", "--no-detach")

@@ -45,6 +45,7 @@ def test_a_trial_on_which_two_judges_failed_is_one(yard: Yard) -> None:
     assert judged(yard, "tests,codex") == (1, "1 trial, 1 failed")
 
 
+@pytest.mark.slow
 def test_why_no_trial_of_a_tree_can_be_judged_is_one_line(tmp_path: Path) -> None:
     rows = read_published_runs(PUBLISHED_RUNS, Defaults("omp", "swe3", "there"))
     assert write_tree(rows, tmp_path / "published")

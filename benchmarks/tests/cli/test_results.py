@@ -45,6 +45,7 @@ def test_published_figures_are_imported_and_shown(tmp_path: Path) -> None:
     assert kimi[1:9] == ["endpoint", "p5en.48xlarge", "21", "19", "of", "21", "69.1", "62.5"]
 
 
+@pytest.mark.slow
 def test_a_faulty_csv_and_a_used_folder_are_a_line_each(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("model,task\nm,t\n")
     done = swetrials("import", tmp_path / "runs.csv", "--into", tmp_path / "new")

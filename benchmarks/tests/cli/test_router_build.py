@@ -95,6 +95,7 @@ def test_a_rehearsal_is_labelled(few: Path, tmp_path: Path) -> None:
     assert read_record(tmp_path / "models.json", RouterModels).rehearsal
 
 
+@pytest.mark.slow
 def test_a_mix_is_one_line_and_writes_nothing(few: Path, tmp_path: Path) -> None:
     for skill in ("swe2", "swe3"):
         done = swetrials("import", few, "--into", tmp_path / "tree" / skill, "--skill", skill)
@@ -116,6 +117,7 @@ def test_an_output_that_cannot_be_a_file_is_one_line(few: Path, tmp_path: Path) 
     assert (done.returncode, done.stderr) == (2, f"--out {tmp_path}: is a folder; name a file\n")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_named_and_the_exit_code_says_so(few: Path, tmp_path: Path) -> None:
     assert swetrials("import", few, "--into", tmp_path / "tree").returncode == 0
     spoilt, *others = sorted((tmp_path / "tree").rglob("metrics.json"))

@@ -175,6 +175,7 @@ def test_a_stopped_collector_leaves_no_process_no_lock_and_nothing_half_done(tmp
     assert overview(folder).ended_at is not None
 
 
+@pytest.mark.slow
 def test_a_second_collector_is_refused(tmp_path: Path) -> None:
     with MovingMetrics() as server, collecting(tmp_path, server.url), pytest.raises(ServiceError, match="running"):
         collector.start(tmp_path / "run", CollectionPlan(server.url, tmp_path / "other"))

@@ -285,6 +285,7 @@ def test_one_model_after_another(place: Place, capfd: pytest.CaptureFixture[str]
     assert serve.stop() == 0
 
 
+@pytest.mark.slow
 def test_restart_keeps_model_and_port(place: Place) -> None:
     with pytest.raises(UsageError, match="nothing is served that could be restarted"):
         serve.restart(None, host="127.0.0.1", port=None, yes=False, timeout_seconds=30)

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from kinds import first_is_quick
 from results.published_figures import published_rows
 from results.report.published_tree import Row, published_tree
 from results.trees import write_trial
@@ -311,7 +312,7 @@ def test_what_shares_no_task_is_not_called_alike(tmp_path: Path) -> None:
     assert "do not tell it apart" not in answer
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("cost", "said"),
     [
         (Cost(amount_usd=0, basis="free", status="complete"), "free of charge."),
