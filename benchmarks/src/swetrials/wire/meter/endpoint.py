@@ -22,15 +22,22 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 @dataclass(frozen=True)
 class Upstream:
-    """A server of HTTP: ``url`` is its origin and path prefix, ``proxy`` what stands in between, if anything."""
+    """A server of HTTP: ``url`` is its origin and path prefix, ``proxy`` what stands in between, if anything.
+
+    ``tls`` is how to speak to it where it is encrypted; ``None`` where somebody else does that, through a tunnel.
+    """
 
     url: SplitResult
     proxy: SplitResult | None
     tls: ssl.SSLContext | None
 
     @classmethod
-    def at(cls, base_url: str) -> Self:
+    def at(cls, base_url: str, *, tunnelled: bool = False) -> Self:
         """Return the endpoint at a URL, with the proxy of ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
+
+        Args:
+            base_url: the URL.
+            tunnelled: leave TLS to somebody else, to whom the connection is a tunnel.
 
         Raises:
             ValueError: it is no URL of HTTP.
@@ -38,7 +45,8 @@ class Upstream:
         url = urlsplit(base_url.rstrip("/"))
         if url.scheme not in _PORTS or not url.hostname:
             raise ValueError(f"{base_url!r} is no URL that starts with http:// or https:// and names a host")
-        return cls(url, _proxy_for(url), httpx.create_ssl_context() if url.scheme == "https" else None)
+        tls = httpx.create_ssl_context() if url.scheme == "https" and not tunnelled else None
+        return cls(url, _proxy_for(url), tls)
 
     @property
     def host(self) -> str:
@@ -62,7 +70,7 @@ class Upstream:
     @property
     def _reading_proxy(self) -> SplitResult | None:
         """The proxy, if it reads the requests; what is encrypted it only tunnels."""
-        return self.proxy if self.tls is None else None
+        return self.proxy if self.url.scheme == "http" else None
 
     async def connect(self) -> Peer:
         """Return a connection on which requests can be sent.
@@ -82,10 +90,11 @@ class Upstream:
 
     async def _by_way_of(self, proxy: SplitResult) -> Peer:
         _, peer = await asyncio.get_running_loop().create_connection(Peer, *_address(proxy))
-        if self.tls is not None:
+        if self.url.scheme == "https":
             try:
                 await self._tunnel(peer, proxy)
-                await peer.start_tls(self.tls, self.url.hostname)
+                if self.tls is not None:
+                    await peer.start_tls(self.tls, self.url.hostname)
             except BaseException:
                 peer.abort()
                 raise

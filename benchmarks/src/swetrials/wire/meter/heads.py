@@ -82,6 +82,11 @@ def request_headers(headers: Headers, host: str) -> Headers:
     return kept
 
 
+def forwarded_headers(headers: Headers, host: str) -> Headers:
+    """Return a request's headers as a proxy passes them on to a host."""
+    return [(b"Host", host.encode()), *_kept(headers, frozenset({b"host"}))]
+
+
 def key_headers(headers: Headers, dialect: Dialect | None, route: Route) -> Headers:
     """Return the route's key in the header in which the agent sent its own, else in the dialect's."""
     key = route.api_key.get_secret_value()

@@ -125,11 +125,12 @@ class Incoming(Generic[Head]):
 
 
 class IncomingRequest(Incoming[RequestHead]):
-    """A request."""
+    """A request; ``rest`` is what came behind one for a tunnel in the same piece, and goes into it."""
 
     def __init__(self) -> None:
         super().__init__(httptools.HttpRequestParser)
         self._target = b""
+        self.rest = b""
 
     def on_url(self, data: bytes) -> None:
         """Take in a piece of the target."""
@@ -144,16 +145,35 @@ class IncomingRequest(Incoming[RequestHead]):
 
     def _keep_protocol(self, rest: bytes) -> None:
         """Read an offer to change the protocol as if it were not made, as a server may (RFC 9110, 7.8)."""
-        head = self.heads.pop()
-        if head.method == b"CONNECT":
-            super()._keep_protocol(rest)
+        if self.heads[-1].method == b"CONNECT":
+            self.rest = rest
             return
+        head = self.heads.pop()
         self.ended = self.reusable = False
         self._in_head = True
         self._target, self._headers = b"", []
         self._parser = httptools.HttpRequestParser(self)
         kept = [(name, value) for name, value in head.headers if name.lower() != b"upgrade"]
         self.feed(replace(head, headers=kept).encode() + rest)
+
+
+class IncomingBytes(Incoming[RequestHead]):
+    """What comes in a tunnel, which is nothing but bytes up to the end of the connection."""
+
+    def __init__(self) -> None:
+        super().__init__(httptools.HttpRequestParser)
+        self._in_head = False
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes."""
+        self._body.append(data)
+
+    def hung_up(self, why: str, *, broken: bool) -> None:
+        """Take in that nothing more comes; an orderly close is the end."""
+        if broken:
+            super().hung_up(why, broken=broken)
+        else:
+            self.ended = True
 
 
 class IncomingResponse(Incoming[ResponseHead]):

@@ -1,9 +1,9 @@
 """The meter of one attempt: where it listens, what the agent is given, and what was counted."""
 
-import asyncio
 import secrets
+import socket
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,28 +11,51 @@ from pathlib import Path
 import anyio
 from pydantic import SecretStr
 
+from swetrials.records.registries import RegistryTraffic
 from swetrials.records.requests import RequestRecord, RequestsBlock
 from swetrials.store.redaction import Redactor
 from swetrials.wire.meter.block import requests_block
 from swetrials.wire.meter.endpoint import Upstream
 from swetrials.wire.meter.ledger import Observer, RequestLedger
+from swetrials.wire.meter.listening import HOST, MeterListener
 from swetrials.wire.meter.peer import Peer
+from swetrials.wire.meter.registry_proxy import RegistryProxy
+from swetrials.wire.meter.registry_way import proxy_url
 from swetrials.wire.meter.relay import Relay, RelaySettings
 from swetrials.wire.meter.signing import Signer
 from swetrials.wire.route import Route
-
-HOST = "127.0.0.1"
 
 AGENT_KEY = "local-placeholder-key"
 """The key that agents are given, for some refuse to start without one. It opens nothing."""
 
 
 class Meter:
-    """Counts what passes. ``route`` is what the agent gets in place of the real one: it holds no key of the user's."""
+    """Counts what passes.
 
-    def __init__(self, route: Route, ledger: RequestLedger) -> None:
-        self.route = route
-        self._ledger = ledger
+    Attributes:
+        route: what the agent gets in place of the real one: it holds no key of the user's.
+        proxy_url: the proxy that leads to package registries, with its secret; ``None`` where there is none.
+    """
+
+    def __init__(self, settings: RelaySettings, listener: MeterListener, port: int) -> None:
+        self.route = _route_of_agent(settings.route, f"http://{HOST}:{port}/{settings.secret}")
+        self.proxy_url = proxy_url(port, settings.secret) if settings.proxy is not None else None
+        self._ledger, self._proxy, self._listener = settings.ledger, settings.proxy, listener
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Serve a socket that listens already, and may do so in a network namespace of which this process has no part.
+
+        May be called for several, such as for the namespaces of one command after the other. The sockets are the
+        meter's from then on, which closes them.
+
+        Raises:
+            OSError: the meter was closed before.
+        """
+        await self._listener.serve(listening)
+
+    def registries(self) -> tuple[RegistryTraffic, ...]:
+        """Return what passed to package registries so far, or was refused, by host."""
+        return self._proxy.traffic if self._proxy is not None else ()
 
     def requests(self) -> Sequence[RequestRecord]:
         """Return every request so far in the order of their starts, those under way as they stand."""
@@ -52,6 +75,8 @@ async def metered(
     began: float | None = None,
     keep_bodies: bool = False,
     observe: Observer | None = None,
+    port: int | None = None,
+    registries: Collection[str] | None = None,
 ) -> AsyncIterator[Meter]:
     """Stand between an agent and its route for as long as the context lasts.
 
@@ -66,6 +91,9 @@ async def metered(
         began: when the attempt began, on the clock of ``time.monotonic``; now, where it is not given.
         keep_bodies: whether bodies are kept in ``requests/<number>.request`` and ``.response`` beside the log.
         observe: called with each request that was passed on, when it ends.
+        port: where a socket will listen that is handed over later (:meth:`Meter.serve`); without it the meter listens
+            on a port of its own.
+        registries: hosts that the meter leads to as a proxy, beside the route; ``None``: it is no proxy.
 
     Raises:
         ValueError: the route's URL is none of HTTP.
@@ -77,16 +105,19 @@ async def metered(
     signer = Signer(route.aws, route.region) if route.aws is not None and not route.api_key.get_secret_value() else None
     start = time.monotonic() if began is None else began
     ledger = RequestLedger(log, redactor.and_also(route.secrets), start, keep_bodies, observe)
-    settings = RelaySettings(secrets.token_hex(16), route, endpoint, control, signer, ledger)
-    connections = _AgentConnections(settings)
-    server = await asyncio.get_running_loop().create_server(lambda: _AgentConnection(connections), HOST, 0)
+    secret = secrets.token_hex(16)
+    proxy = RegistryProxy(registries, secret) if registries is not None else None
+    settings = RelaySettings(secret, route, endpoint, control, signer, ledger, proxy)
+
+    async def serve(agent: Peer) -> None:
+        await Relay(settings, agent).serve()
+
+    listener = MeterListener(serve)
     try:
-        port = server.sockets[0].getsockname()[1]
-        yield Meter(_route_of_agent(route, f"http://{HOST}:{port}/{settings.secret}"), ledger)
+        yield Meter(settings, listener, await listener.listen() if port is None else port)
     finally:
-        server.close()
         with anyio.CancelScope(shield=True):
-            await connections.close()
+            await listener.close()
         ledger.close()
 
 
@@ -94,60 +125,3 @@ def _route_of_agent(route: Route, base_url: str) -> Route:
     # In the Bedrock dialect, no key makes agents send their requests unsigned, which is all that is needed here.
     key = "" if route.dialects == {"bedrock"} else AGENT_KEY
     return replace(route, base_url=base_url, api_key=SecretStr(key), aws=None, control_url=None)
-
-
-class _AgentConnections:
-    """The connections that are open."""
-
-    def __init__(self, settings: RelaySettings) -> None:
-        self._settings = settings
-        self._closed = False
-        self._open: set[Peer] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def serve(self, agent: Peer) -> asyncio.Task[None] | None:
-        """Begin to pass on what comes on a connection; ``None`` for one that was accepted too late for that."""
-        if self._closed:
-            agent.abort()
-            return None
-        self._open.add(agent)
-        task = asyncio.create_task(Relay(self._settings, agent).serve())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    def lost(self, agent: Peer) -> None:
-        """Forget a connection that is no more."""
-        self._open.discard(agent)
-
-    async def close(self) -> None:
-        """Cut every connection and wait until what passed on it is recorded."""
-        self._closed = True
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel("the attempt ended")
-        await asyncio.gather(*tasks, return_exceptions=True)
-        # Not every connection has a task that closes it: some still send what is left, and some had only just come.
-        for agent in self._open:
-            agent.abort()
-
-
-class _AgentConnection(Peer):
-    """A connection of the agent, whose end stops what is under way at once."""
-
-    def __init__(self, connections: _AgentConnections) -> None:
-        super().__init__()
-        self._connections = connections
-        self._relaying: asyncio.Task[None] | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to pass on what comes."""
-        super().connection_made(transport)
-        self._relaying = self._connections.serve(self)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Stop what is under way."""
-        super().connection_lost(error)
-        self._connections.lost(self)
-        if self._relaying is not None:
-            self._relaying.cancel("the agent closed the connection")

@@ -11,6 +11,7 @@ from swetrials.wire.meter.messages import (
     Cut,
     Head,
     Incoming,
+    IncomingBytes,
     RequestHead,
     ResponseHead,
     is_chunked,
@@ -109,6 +110,14 @@ class Peer(asyncio.Protocol):
 
         target._take_from(self)
         return self._until(pass_on)
+
+    def pass_bytes(self, target: "Peer", see: Callable[[bytes], None], early: bytes = b"") -> asyncio.Future[None]:
+        """Pass whatever comes from now on to another peer, as ``pass_body`` does, behind what came early."""
+        message = IncomingBytes()
+        if early:
+            message.feed(early)
+        self._begin(message)
+        return self.pass_body(target, see)
 
     def send(self, head: RequestHead | ResponseHead, body: bytes = b"") -> None:
         """Send a whole message."""

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from swetrials.wire.meter import heads
+from swetrials.wire.meter.canary import CANARY_PATH, answer_canary
 from swetrials.wire.meter.endpoint import Upstream
 from swetrials.wire.meter.exchange import Exchange
 from swetrials.wire.meter.ledger import RequestLedger
 from swetrials.wire.meter.messages import Cut, IncomingRequest, IncomingResponse, RequestHead, ResponseHead
 from swetrials.wire.meter.peer import Peer
 from swetrials.wire.meter.refusals import error_body
+from swetrials.wire.meter.registry_proxy import RegistryProxy, is_proxied
 from swetrials.wire.meter.signing import Signer
 from swetrials.wire.route import Dialect, Route
 from swetrials.wire.usage_readers import dialect_of
@@ -25,7 +27,8 @@ REFUSED = "this address is for the agent of one attempt, and the request does no
 class RelaySettings:
     """What all connections of an attempt share: the secret that lets them in, where they lead, and the ledger.
 
-    ``control`` is where Bedrock is asked about itself; elsewhere it is the same as ``endpoint``.
+    ``control`` is where Bedrock is asked about itself; elsewhere it is the same as ``endpoint``. ``proxy`` leads to
+    package registries, where the attempt may reach any.
     """
 
     secret: str
@@ -34,6 +37,7 @@ class RelaySettings:
     control: Upstream
     signer: Signer | None
     ledger: RequestLedger
+    proxy: RegistryProxy | None
 
     def behind_secret(self, target: str) -> str | None:
         """Return what follows the secret in a request's target; ``None`` where it does not begin with the secret."""
@@ -103,6 +107,28 @@ class Relay:
         """
         incoming = IncomingRequest()
         head = await self._agent.head_of(incoming)
+        if await self._is_beside_the_route(incoming, head):
+            return False
+        return await self._exchange(incoming, head)
+
+    async def _is_beside_the_route(self, incoming: IncomingRequest, head: RequestHead) -> bool:
+        """Answer a request that has nothing to do with the model, and is counted elsewhere or nowhere.
+
+        Raises:
+            Cut: a tunnel is asked for, and there is no proxy.
+        """
+        proxy = self._settings.proxy
+        if proxy is not None and is_proxied(head):
+            await proxy.serve(self._agent, incoming, head)
+        elif head.method == b"CONNECT":
+            raise Cut("a tunnel leads nowhere here", 501)
+        elif self._settings.behind_secret(head.target.decode("latin-1")) == CANARY_PATH:
+            answer_canary(self._agent)
+        else:
+            return False
+        return True
+
+    async def _exchange(self, incoming: IncomingRequest, head: RequestHead) -> bool:
         method, target = head.method.decode(), head.target.decode("latin-1")
         inner = self._settings.behind_secret(target)
         path = (inner or target).partition("?")[0]
