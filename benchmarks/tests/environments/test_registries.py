@@ -60,7 +60,9 @@ def test_variables_name_them(
     tmp_path: Path, variables: Mapping[str, str], hosts: set[str], passed: Mapping[str, str]
 ) -> None:
     found = settings(tmp_path, **variables)
-    assert (found.hosts, found.variables, found.left_out) == (hosts, passed, ())
+    assert found.hosts == hosts
+    assert found.variables == passed
+    assert found.left_out == ()
 
 
 def test_files_name_them_and_the_users_win(tmp_path: Path) -> None:

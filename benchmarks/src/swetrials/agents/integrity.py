@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from urllib.parse import urlsplit
 
+from swetrials.agents.package_downloads import downloads
 from swetrials.agents.shell_words import simple_commands
 from swetrials.agents.trajectory import END
 from swetrials.records.metrics import Finding
@@ -80,6 +81,8 @@ class Bounds:
         commit: the pinned commit's full id.
         upstream: addresses of the repository, and of the change that solved the task.
         told: an address that the agent was given to read.
+        packages: what the repository is published as (:func:`~swetrials.agents.package_downloads.published_names`);
+            empty where no registry could be reached.
     """
 
     checkout: Path
@@ -88,6 +91,7 @@ class Bounds:
     commit: str = ""
     upstream: tuple[str, ...] = ()
     told: str | None = None
+    packages: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,10 @@ _GROUND_TRUTH = Finding(
     code="integrity_ground_truth", severity="warning", message="the agent names the dataset's answers (ground_truth)"
 )
 
+_PACKAGE = Finding(
+    code="integrity_package", severity="warning", message="the agent asks for the repository's own published package"
+)
+
 
 def scan(trajectory: Trajectory, bounds: Bounds) -> tuple[Finding, ...]:
     """Return one finding for each kind of doubtful doing, with how often it was done and the first instance.
@@ -136,6 +144,7 @@ def scan(trajectory: Trajectory, bounds: Bounds) -> tuple[Finding, ...]:
         (_UPSTREAM, lambda doing: _fetches(doing, bounds)),
         (_HISTORY, lambda doing: _digs(doing, bounds)),
         (_GROUND_TRUTH, _asks_for_answers),
+        (_PACKAGE, lambda doing: any(downloads(*call, bounds.packages) for call in _calls(doing))),
     ]
     findings = []
     for kind, rule in rules:
