@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 from figures import Figure, difference, percentage
+from handed_socket import namespace, serve_handed
 from processes import forget_peak, peak_megabytes, processor_seconds, running
 from pydantic import SecretStr
 
@@ -32,6 +33,7 @@ from swetrials.wire.sse import frame
 
 REQUESTS = 200
 ROUNDS = 5
+SHORT_TURN = 20
 TURNS = 199
 """Of one run of the agent; the last request makes it 200."""
 
@@ -46,6 +48,7 @@ LONG_BYTES = 100_000_000
 MOST_ADDED_MS = 5.0
 MOST_ADDED_PERCENT = 2.0
 MOST_ADDED_MEGABYTES = 16.0
+MOST_ADDED_BY_NAMESPACE_PERCENT = 5.0
 
 KEY = "key-of-the-measurement"
 STEP = {
@@ -76,6 +79,7 @@ def measure() -> list[Figure]:
             figures = [
                 *bare_requests("a pipe", endpoint, piped, pipe, limit=None),
                 *bare_requests("the meter", endpoint, through, meter, MOST_ADDED_MS),
+                handed_socket(endpoint, through, f"{folder}/handed.jsonl"),
                 *agent_runs("at once", AGENT_ROUNDS, endpoint, {"a pipe": piped, "the meter": through}, limit=None),
             ]
         with (
@@ -105,6 +109,21 @@ def bare_requests(
     used = (processor_seconds(process) - before) / (ROUNDS * REQUESTS)
     yield difference(f"one request, bare client: {what}", "ms", without, with_it, limit)
     yield Figure(f"... processor time of {what}", "ms", None, used * 1000, used * 1000, "ms")
+
+
+def handed_socket(endpoint: str, through: str, log: str) -> Figure:
+    """Measure requests to a meter whose socket lies in a namespace, against those to one on a socket of its own."""
+    own, handed = list[float](), list[float]()
+    with namespace() as inside, running(serve_handed, endpoint, log, inside.listening) as (from_inside, _):
+        ask(through, 20)
+        inside.ask(from_inside, 20)
+        # In short turns: what drifts on the machine is then in both.
+        for _ in range(ROUNDS * REQUESTS // SHORT_TURN):
+            own += ask(through, SHORT_TURN)
+            handed += inside.ask(from_inside, SHORT_TURN)
+    return percentage(
+        "one request: a socket of a namespace", "ms", own, handed, MOST_ADDED_BY_NAMESPACE_PERCENT, median
+    )
 
 
 def ask(base_url: str, times: int) -> list[float]:

@@ -13,6 +13,7 @@ import pytest
 from environments.tiny_registry import PACKAGE, TinyRegistry, make_certificates, tiny_registry
 from swetrials.environments.registries import proxy_variables, registry_settings
 from swetrials.wire.meter import RegistryWay, registry_way
+from wire.meter.namespaces import inside, network_namespace, socket_inside
 
 pytestmark = pytest.mark.anyio
 
@@ -131,3 +132,15 @@ async def test_a_tool_reaches_nothing_else(tool: Tool, registry: TinyRegistry, t
     assert registry.paths == []
     assert (traffic.host, traffic.connections) == (registry.host, 0)
     assert traffic.refused > 0
+
+
+async def test_uv_reaches_it_from_a_namespace_without_a_network(registry: TinyRegistry, tmp_path: Path) -> None:
+    argv = uv(registry.url, tmp_path)
+    settings = registry_settings([], {"PATH": os.environ["PATH"]}, tmp_path / "home", tmp_path / "etc")
+    with network_namespace() as process_id:
+        async with registry_way(settings.hosts, port=4711) as way:
+            await way.serve(socket_inside(process_id, 4711))
+            code, said = await run([*inside(process_id), *argv], tmp_path, settings.variables, way)
+            [traffic] = way.registries()
+    assert code == 0, said
+    assert (traffic.host, traffic.refused) == (registry.host, 0)

@@ -1,13 +1,9 @@
 """A meter serves sockets that are handed to it, those of other network namespaces among them."""
 
 import asyncio
-import os
-import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -15,6 +11,7 @@ import pytest
 
 from swetrials.store.redaction import Redactor
 from swetrials.wire.meter import CANARY_PATH, metered, registry_way
+from wire.meter.namespaces import inside, network_namespace, socket_inside
 from wire.meter.raw import MESSAGES, Request, raw_server, route_to, until
 
 pytestmark = pytest.mark.anyio
@@ -23,11 +20,6 @@ _ASK = """
 import sys, urllib.request
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 print(opener.open(urllib.request.Request(sys.argv[1], data=b"{}"), timeout=10).status)
-"""
-_LISTEN = """
-import socket, sys
-made = socket.create_server(("127.0.0.1", int(sys.argv[1])))
-socket.send_fds(socket.socket(fileno=int(sys.argv[2])), [b"s"], [made.fileno()])
 """
 
 
@@ -39,41 +31,8 @@ def listening_socket() -> socket.socket:
     return socket.create_server(("127.0.0.1", 0))
 
 
-@contextmanager
-def network_namespace() -> Iterator[int]:
-    """A process that has a network of its own, loopback alone; gives its id."""
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("only root makes a network namespace without a user namespace")
-    set_up = "import fcntl, socket, struct; s = socket.socket(); r = struct.pack('16sh', b'lo', 0x41); "
-    set_up += "fcntl.ioctl(s, 0x8914, r); print('up', flush=True); input()"  # SIOCSIFFLAGS: IFF_UP | IFF_RUNNING
-    argv = ["unshare", "-n", sys.executable, "-I", "-c", set_up]
-    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        assert process.stdout is not None
-        if process.stdout.readline() != b"up\n":
-            pytest.skip("this machine makes no network namespaces")
-        yield process.pid
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def socket_inside(process_id: int, port: int) -> socket.socket:
-    """Return a socket that listens in the namespace of a process."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        argv = [*_inside(process_id), _LISTEN, str(port), str(theirs.fileno())]
-        subprocess.run(argv, pass_fds=(theirs.fileno(),), check=True, timeout=10)
-        _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
-    return socket.socket(fileno=descriptors[0])
-
-
-def _inside(process_id: int) -> list[str]:
-    return ["nsenter", "-t", str(process_id), "-n", sys.executable, "-I", "-c"]
-
-
 async def ask_inside(process_id: int, url: str) -> str:
-    argv = [*_inside(process_id), _ASK, url]
+    argv = [*inside(process_id), sys.executable, "-I", "-c", _ASK, url]
     asking = await asyncio.create_subprocess_exec(*argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return (await asking.communicate())[0].decode().strip()
 
