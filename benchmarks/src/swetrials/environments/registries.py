@@ -25,6 +25,7 @@ _NAMED = re.compile(r"(?:[\w.-]+=)?(.*)", re.DOTALL)
 """uv's spelling of an index in a variable: its name may stand before it."""
 
 _USUAL_PORTS = {"http": 80, "https": 443}
+_ON_LOOPBACK = "lies on this machine's loopback, which commands do not reach: name it by another address of the machine"
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,6 @@ def proxy_variables(proxy_url: str) -> dict[str, str]:
         "NPM_CONFIG_HTTPS_PROXY": proxy_url,
         "NPM_CONFIG_NOPROXY": past,
     }
-
-
-_ON_LOOPBACK = "lies on this machine's loopback, which commands do not reach: name it by another address of the machine"
 
 
 def _all(*tools: ToolIndexes) -> Iterator[Index]:

@@ -46,7 +46,9 @@ async def test_a_socket_of_another_namespace_is_served(tmp_path: Path) -> None:
             assert meter.route.base_url.startswith("http://127.0.0.1:4711/")
             url = meter.route.base_url + MESSAGES
             assert "refused" in await ask_inside(process_id, url)
-            await meter.serve(socket_inside(process_id, 4711))
+            handed = socket_inside(process_id, 4711)
+            await meter.serve(handed)
+            assert not handed.get_inheritable()
             assert await ask_inside(process_id, url) == "200"
             assert await ask_inside(process_id, meter.route.base_url + CANARY_PATH) == "204"
             with pytest.raises(httpx.ConnectError):  # nothing listens there outside

@@ -43,6 +43,7 @@ class MeterListener:
         if self._connections.closed:
             listening.close()
             raise ConnectionError("the attempt's meter is closed, and serves no further socket")
+        listening.set_inheritable(False)  # Descriptors that came by a socket are inherited otherwise.
         try:
             server = await asyncio.get_running_loop().create_server(self._connection, sock=listening)
         except BaseException:
