@@ -190,11 +190,8 @@ def confined(
         *_machine(),
         *_covers(covered),
         *(_ways([*shown, *where.values()]) if bwrap.setpriv or where else ()),
-        *_binds("--ro-bind", readable, where),
-        *_binds("--bind", writable, where),
-        *(word for layer in layers for word in ("--bind", str(layer.merged.resolve()), str(layer.inside))),
-        *("--remount-ro", "/"),
-        *(("--chdir", str(folder)) if folder else ()),
+        *(*_binds("--ro-bind", readable, where), *_binds("--bind", writable, where), *_shown_over(layers)),
+        *("--remount-ro", "/", *(("--chdir", str(folder)) if folder else ())),
         "--",
         *(_giving_root_up(bwrap.setpriv) if bwrap.setpriv else ()),
         *argv,
@@ -205,6 +202,11 @@ def _laid(layers: Iterable[Layer]) -> Iterator[str]:
     """Tell what starts the sandbox which overlays to lay; a copy is given to the command's user."""
     for layer in layers:
         yield from (str(layer.merged.resolve()),) if layer.copied else (OVERLAY, str(layer.lower), str(layer.own))
+
+
+def _shown_over(layers: Iterable[Layer]) -> Iterator[str]:
+    for layer in layers:
+        yield from ("--bind", str(layer.merged.resolve()), str(layer.inside))
 
 
 def hand_over(folder: Path, bwrap: Bubblewrap) -> None:
