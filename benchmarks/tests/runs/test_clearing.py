@@ -4,11 +4,16 @@ import subprocess
 import time
 from pathlib import Path
 
+import anyio
 import pytest
 from filelock import FileLock
 
+from swetrials.environments.preparation_store import RECORD, PreparationStore
 from swetrials.records.config import RunnerConfig
+from swetrials.records.preparation import PreparationRecord
 from swetrials.runs.clearing import SORTS, Clearable, Sort, clearables
+from swetrials.store.clock import utc_now
+from swetrials.store.files import write_record
 from swetrials.store.project import Project
 from swetrials.workspace.clearing import size_of
 from swetrials.workspace.processes import MARK
@@ -31,6 +36,11 @@ class Disk:
         for file in (self.result, self.trash / "f", self.mirror / "HEAD", self.download / "f", self.strange / "f"):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(b"x" * 10_000)
+        self.store = PreparationStore.of(self.project)
+        self.preparation = self.store.folder("0" * 64)
+        self.preparation.mkdir(parents=True)
+        record = PreparationRecord(sha256="0" * 64, made_at=utc_now(), seconds=1, size_bytes=20_000)
+        write_record(self.preparation / RECORD, record)
         with attempt_space(self.work, "kept-1", keep=True) as space:
             (space.checkout / "large").write_bytes(b"x" * 100_000)
         self.kept = space.root
@@ -48,6 +58,7 @@ def test_all_that_may_go_is_found_with_its_size(disk: Disk) -> None:
     found = disk.found()
     assert {path: clearable.sort for path, clearable in found.items()} == {
         disk.mirror: "caches", disk.download: "caches", disk.kept: "checkouts", disk.trash: "trash",
+        disk.preparation: "preparations",
     }  # fmt: skip
     assert 100_000 <= found[disk.kept].size_bytes < 150_000
     assert not any(clearable.in_use for clearable in found.values())
@@ -72,6 +83,20 @@ def test_an_attempt_under_way_keeps_its_folder_and_the_mirrors(disk: Disk) -> No
         assert not found[disk.kept].in_use
         assert found[space.root].clear() is False
         assert space.checkout.is_dir()
+
+
+def test_a_preparation_that_is_used_stays(disk: Disk) -> None:
+    async def never() -> None:
+        raise AssertionError("it is there")
+
+    async def use() -> None:
+        async with disk.store.holding("0" * 64, never), disk.store.holding("0" * 64, never):
+            assert disk.found()[disk.preparation].in_use
+            assert disk.found()[disk.preparation].clear() is False
+
+    anyio.run(use)
+    assert disk.found()[disk.preparation].clear() is True
+    assert not disk.preparation.exists()
 
 
 def test_a_run_between_two_attempts_keeps_the_mirrors(disk: Disk) -> None:

@@ -439,3 +439,15 @@ def test_a_checkout_shows_the_same_change_to_the_agent(bench: Bench) -> None:
     (work_tree / "dos.txt").write_bytes(b"one\r\n2\r\nthree\r\n")
     shown = subprocess.run(["git", "diff", "--stat"], cwd=work_tree, capture_output=True, check=True).stdout
     assert b"1 insertion(+), 1 deletion(-)" in shown
+
+
+def test_what_was_prepared_is_no_part_of_a_patch_whatever_gitignore_says(bench: Bench) -> None:
+    work_tree = bench.checkout()
+    (work_tree / "deps" / "nested").mkdir(parents=True)
+    git(work_tree / "deps" / "nested", "init", "--quiet")
+    for name in ("deps/a", "deps/nested/b", "made.txt", "made.txt.not", "depsnot"):
+        (work_tree / name).write_text("x\n")
+    (work_tree / ".gitignore").write_text("!deps\n!made.txt\n")
+    patch = make_patch(bench.repositories, bench.repo, bench.commit, work_tree, ("deps", "made.txt"))
+    names = {line.split()[2] for line in patch.decode().splitlines() if line.startswith("diff --git")}
+    assert names == {"a/.gitignore", "a/made.txt.not", "a/depsnot"}

@@ -241,6 +241,7 @@ class Preparations:
                 await setup.run(view, kept / _LOG)
             except PreparationError as error:
                 with suppress(OSError):
+                    self.store.logs.mkdir(exist_ok=True)
                     shutil.copyfile(kept / _LOG, self.store.log(sha256))
                 raise PreparationError(f"{error}; its output: {self.store.log(sha256)}") from None
             made = await run_sync(made_since, before, space.checkout)

@@ -23,6 +23,8 @@ RECORD = "preparation.json"
 
 _LOCKS = "locks"
 _MAKING = "making"
+_LOGS = "logs"
+_BESIDE = frozenset({_LOCKS, _MAKING, _LOGS})
 _LOOK_SECONDS = 0.1
 
 
@@ -69,7 +71,12 @@ class PreparationStore:
 
     def log(self, sha256: str) -> Path:
         """Return where the output is of a preparation that failed."""
-        return self.root / f"{sha256}.log"
+        return self.logs / f"{sha256}.log"
+
+    @property
+    def logs(self) -> Path:
+        """The folder for what failed preparations have printed."""
+        return self.root / _LOGS
 
     def find(self, sha256: str) -> PreparationRecord | None:
         """Return the record of a preparation that is there and whole."""
@@ -108,7 +115,7 @@ class PreparationStore:
     def stored(self) -> list[Stored]:
         """Return what is there and whole, that which was not used for longest first."""
         names = (path.name for path in self.root.iterdir() if path.is_dir()) if self.root.is_dir() else ()
-        found = ((name, self.find(name)) for name in names if name not in (_LOCKS, _MAKING))
+        found = ((name, self.find(name)) for name in names if name not in _BESIDE)
         whole = (self._stored(name, record) for name, record in found if record is not None)
         return sorted(whole, key=lambda stored: stored.used_at)
 
@@ -138,7 +145,7 @@ class PreparationStore:
         stored = self.stored()
         whole = {each.folder.name for each in stored}
         for path in self.root.iterdir():
-            if path.is_dir() and path.name not in {_LOCKS, _MAKING, *whole}:
+            if path.is_dir() and path.name not in {*_BESIDE, *whole}:
                 self._try_to_remove(path.name)
         total = sum(each.record.size_bytes for each in stored)
         for each in stored:

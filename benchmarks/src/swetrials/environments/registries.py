@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from swetrials.environments.registry_files import (
     Index,
-    UserMachine,
     ToolIndexes,
+    UserMachine,
     npm_indexes,
     pip_indexes,
     uv_indexes,

@@ -61,7 +61,8 @@ def _of_work(leftover: Leftover, *, busy: bool) -> Clearable:
 
 
 def _preparations(store: PreparationStore) -> list[Clearable]:
-    return [
+    logs = [_plain("preparations", store.logs)] if store.logs.is_dir() else []
+    return logs + [
         Clearable(
             "preparations",
             stored.folder,
