@@ -86,7 +86,7 @@ def test_a_board_of_open_trials_says_so_and_one_of_sealed_or_older_ones_is_silen
         return [line for line in leaderboard(rows).caveats if "eal" in line or "alike" in line]
 
     [said] = told([row(model="a", **OPEN_FIELDS), row(model="b", **OPEN_FIELDS)])
-    assert said.startswith("Not sealed, and ") and NO_SEAL in said
+    assert said.startswith("Not all of it was sealed: ") and NO_SEAL in said
     assert told([row(model="a", **SEALED_FIELDS), row(model="b", **SEALED_FIELDS)]) == []
     assert told([row(model="a"), row(model="b")]) == []
 
