@@ -75,6 +75,12 @@ def test_no_secret_is_shown(place: Workplace, words: tuple[str, ...]) -> None:
     assert "0123456789" not in done.stdout + done.stderr
 
 
+def test_the_environment_is_shown_under_both_of_its_names(place: Workplace) -> None:
+    shown = json.loads(show(place, "--config", "runner.yaml", "--sandbox", "none", "--json").stdout)
+    told = {key: (shown[key]["value"], shown[key]["source"], shown[key]["name"]) for key in ("environment", "sandbox")}
+    assert told == {"environment": ("host", "flag", "--sandbox"), "sandbox": ("none", "flag", "--sandbox")}
+
+
 def test_a_fault_is_told_as_a_run_tells_it(place: Workplace) -> None:
     (place.root / "runner.yaml").write_text("repeats: many\n")
     done = show(place, "--config", "runner.yaml")

@@ -86,7 +86,7 @@ def test_a_board_of_open_trials_says_so_and_one_of_sealed_or_older_ones_is_silen
         return [line for line in leaderboard(rows).caveats if "eal" in line or "alike" in line]
 
     [said] = told([row(model="a", **OPEN_FIELDS), row(model="b", **OPEN_FIELDS)])
-    assert said.startswith("Not sealed, and ") and NO_SEAL in said
+    assert said.startswith("Not all of it was sealed: ") and NO_SEAL in said
     assert told([row(model="a", **SEALED_FIELDS), row(model="b", **SEALED_FIELDS)]) == []
     assert told([row(model="a"), row(model="b")]) == []
 
@@ -99,9 +99,9 @@ def test_a_board_of_open_trials_says_so_and_one_of_sealed_or_older_ones_is_silen
         ([row(), row(task="b")], "not sealed: no record proves that an agent reached its model alone"),
         (
             [row(**SEALED_FIELDS), row(task="b", **OPEN_FIELDS)],
-            f"not proven to be sealed: 1 of 2 trials ({NO_SEAL})",
+            f"not sealed: 1 of 2 trials ({NO_SEAL})",
         ),
-        ([row(**SEALED_FIELDS), row(task="b")], "not proven to be sealed: 1 of 2 trials"),
+        ([row(**SEALED_FIELDS), row(task="b")], "not sealed: 1 of 2 trials"),
     ],
 )
 def test_an_answer_is_sealed_where_every_record_proves_it(rows: list[TrialRow], text: str | None) -> None:

@@ -61,13 +61,15 @@ def _values(explained: ExplainedConfig) -> Iterator[tuple[str, object]]:
 
 def _source(explained: ExplainedConfig, key: str) -> dict[str, object]:
     """Return what gives a key: the kind of source, its name, and the line where it is a file."""
+    from swetrials.records.config import SAME_KEYS
     from swetrials.runs.defaults import lacks_default
 
     origin = explained.origin(key)
     if origin is None:
         kind = "to be named" if lacks_default(explained.config, key) else "default"
         return {"source": kind, "name": None, "line": None}
-    kind = "flag" if key in explained.flags else "environment" if key in explained.variables else "file"
+    names = {key, SAME_KEYS.get(key, key)}
+    kind = "flag" if names & explained.flags else "environment" if names & explained.variables else "file"
     return {"source": kind, "name": origin.file, "line": origin.place.line if origin.place else None}
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from swetrials.records.answer import NotEarned
 from swetrials.records.leaderboard import Leaderboard
 from swetrials.records.words import counted
-from swetrials.results.candidates import CandidateTrials, by_candidate, candidate_of
+from swetrials.results.candidates import CandidateTrials, by_candidate, candidate_of, labels
 from swetrials.results.figures import Figures
 from swetrials.results.leaderboard import SIGNIFICANCE, leaderboard
 from swetrials.results.mixtures import mixed
@@ -140,10 +140,11 @@ def _of_sealing(ground: Ground) -> Iterator[NotEarned]:
     if all(row.sealing is None for row in rows):
         yield NotEarned(code="not_sealed", text="not sealed: no record proves that an agent reached its model alone")
     elif unsealed:
-        whole = f"not proven to be sealed: {len(unsealed)} of {counted(len(rows), 'trial')}"
+        whole = f"not sealed: {len(unsealed)} of {counted(len(rows), 'trial')}"
         reasons = f" ({'; '.join(whys(rows))})" if whys(rows) else ""
         yield NotEarned(code="not_sealed", text=f"{whole}{reasons}")
-    if apart := unlike({one.candidate.key: one.rows for one in ground.everyone}):
+    names = labels([one.candidate for one in ground.everyone])
+    if apart := unlike({names[one.candidate.key]: one.rows for one in ground.everyone}):
         yield NotEarned(code="not_run_alike", text=f"not run alike: {apart}")
 
 

@@ -16,20 +16,23 @@ def caveats(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Ite
     sources = sorted({row.source for row in rows if row.source is not None})
     if sources:
         yield f"Figures were imported from: {', '.join(sources)}."
-    yield from _of_sealing(standings, rows)
+    yield from of_sealing(standings, rows)
     yield from _of_samples(standings, rows)
     yield from _of_costs(standings)
     yield from _of_judging(standings, rows)
 
 
-def _of_sealing(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
+def of_sealing(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
+    """Yield what has to be said beside a ranking of trials that did not run alike, or were not sealed."""
     labels = {one.key: one.label for one in standings}
     groups = {labels[one.candidate.key]: one.rows for one in by_candidate(rows)}
-    open_to = "an agent that reaches more than its model can look a fix up"
     if apart := unlike(groups):
-        yield f"Not run alike, so that they compare roughly ({open_to}): {apart}."
+        yield f"Not run alike, so that they compare roughly: {apart}. {_OPEN_TO}"
     elif not all_sealed(rows) and any(row.sealing for row in rows):
-        yield f"Not sealed, and {open_to}: {sealing_words(rows)}."
+        yield f"Not all of it was sealed: {sealing_words(rows)}. {_OPEN_TO}"
+
+
+_OPEN_TO = "An agent that reaches more than its model can look a fix up."
 
 
 def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from swetrials.records.leaderboard import Leaderboard
+from swetrials.results.leaderboard_caveats import of_sealing
 from swetrials.results.report import evidence_tables, standing_tables
 from swetrials.results.report import wording as figures
 from swetrials.results.report.board_figures import BoardFigures, Figure
@@ -12,6 +13,7 @@ from swetrials.results.report.headline import headline
 from swetrials.results.report.html_tables import Table
 from swetrials.results.task_grid import TaskCell, task_cells
 from swetrials.results.trial_background import TrialBackground
+from swetrials.results.trial_row import TrialRow
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def sections(trials: BoardTrials, link: Link, prefix: str) -> list[Section]:
     cells = task_cells(rows)
     drawn = BoardFigures(board, cells, prefix)
     units = drawn.units()
-    ranking = [] if board.rehearsal else list(_ranking(board, drawn))
+    ranking = [] if board.rehearsal else list(_ranking(board, drawn, rows))
     found = [
         Section("answer", "The answer", paragraphs=headline(board)),
         *ranking,
@@ -91,13 +93,13 @@ def _all_pairs(pairs: int) -> str:
     return "The pair" if pairs == 1 else f"All {pairs} pairs"
 
 
-def _ranking(board: Leaderboard, drawn: BoardFigures) -> Iterator[Section]:
+def _ranking(board: Leaderboard, drawn: BoardFigures, rows: Sequence[TrialRow]) -> Iterator[Section]:
     yield Section("frontier", "Score against cost", figures=drawn.frontier())
     repeats = standing_tables.reliability_table(board)
     yield Section(
         "leaderboard",
         "Leaderboard",
-        paragraphs=(_DENOMINATORS, *_on_tests(board), *_on_heavy_tasks(board)),
+        paragraphs=(_DENOMINATORS, *_on_tests(board), *_on_heavy_tasks(board), *of_sealing(board.standings, rows)),
         figures=drawn.scores(),
         tables=(standing_tables.standing_table(board), *([repeats] if repeats else [])),
     )
