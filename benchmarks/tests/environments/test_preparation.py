@@ -132,6 +132,8 @@ def test_a_patch_that_changes_a_manifest_is_prepared_for_itself(bench: Bench) ->
     of_source = replace(base, patch=template.format("x.py", "1", "2").encode())
     of_manifest = replace(base, patch=template.format("requirements.txt", "one", "two").encode())
     assert held(bench, of_source)[0].sha256 == plain.sha256
+    changed = bench.preparations().changed_by_patch
+    assert [anyio.run(changed, source) for source in (base, of_source, of_manifest)] == [False, False, True]
     patched, said, _ = held(bench, of_manifest, "cat d/requirements.txt")
     assert (patched.sha256 != plain.sha256, said) == (True, "two\n")
 

@@ -173,9 +173,7 @@ class Preparations:
         if self._has_no_place_for_all(source):
             yield Preparation(source.spec, each_time=self._setup(source, tools))
             return
-        tracked = await run_sync(tracked_files, self.repositories, source.repo, source.commit, source.patch)
-        kind = self.environment.kind
-        sha256 = preparation_sha256(source.spec, kind, source.repository, tools.versions, tracked)
+        sha256 = await run_sync(self._sha256, source, tools)
         made: list[PreparationRecord] = []
         await run_sync(self.store.make_room, self.max_gb * _BYTES_IN_A_GB)
 
@@ -187,6 +185,27 @@ class Preparations:
                 await run_sync(self.store.make_room, self.max_gb * _BYTES_IN_A_GB)
             copied = await run_sync(why_no_overlay, self.store.making, self.work_root)
             yield Preparation(source.spec, stored, bool(made), copied)
+
+    async def changed_by_patch(self, source: Source) -> bool:
+        """Return whether a source's patch changes what is prepared: a manifest, or another file that setup depends on.
+
+        Where it does, a setup that fails is the patch's fault.
+
+        Raises:
+            ToolMissingError: this machine has not the Python, the Node or the uv that is asked for.
+            PatchError: the patch does not fit the commit.
+            GitError: the commit is not in the cache.
+        """
+        if not (source.spec.setup and source.patch.strip()):
+            return False
+        tools = await run_sync(find_tools, source.spec, self.project)
+        patched = await run_sync(self._sha256, source, tools)
+        return patched != await run_sync(self._sha256, replace(source, patch=b""), tools)
+
+    def _sha256(self, source: Source, tools: Toolchain) -> str:
+        tracked = tracked_files(self.repositories, source.repo, source.commit, source.patch)
+        kind = self.environment.kind
+        return preparation_sha256(source.spec, kind, source.repository, tools.versions, tracked)
 
     def _has_no_place_for_all(self, source: Source) -> bool:
         """Whether each attempt's folders are where they lie: what was prepared for one would not work in another."""

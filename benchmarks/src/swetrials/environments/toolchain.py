@@ -1,5 +1,6 @@
 """The tools of this machine that a dataset's environment is made with: uv, an interpreter, Node."""
 
+import functools
 import os
 import shutil
 import subprocess
@@ -54,25 +55,31 @@ class Toolchain:
 
 
 def find_tools(spec: EnvironmentSpec, project: Project) -> Toolchain:
-    """Return the tools that an environment is made with. No interpreter is downloaded.
+    """Return the tools that an environment is made with, as this process has first found them.
+
+    No interpreter is downloaded.
 
     Raises:
         ToolMissingError: one is not there.
     """
-    used = {tool for argv in spec.setup for tool in _TOOLS_OF.get(argv[0], ())}
-    uv = _find_uv(project) if spec.python or "uv" in used else None
+    used = frozenset(tool for argv in spec.setup for tool in _TOOLS_OF.get(argv[0], ()))
+    return _found(spec.python, spec.node, used, project, _path())
+
+
+@functools.cache
+def _found(python: str | None, node: str | None, used: frozenset[str], project: Project, path: str) -> Toolchain:
+    uv = _find_uv(project) if python or "uv" in used else None
     versions = {"uv": _first_line(uv)} if uv else {}
-    if spec.node:
-        used.add("node")
-    for tool in sorted(used - {"uv"} - ({"python3"} if spec.python else set())):
-        if found := shutil.which(tool, path=_path()):
+    wanted = used - {"uv"} - ({"python3"} if python else set()) | ({"node"} if node else set())
+    for tool in sorted(wanted):
+        if found := shutil.which(tool, path=path):
             versions[tool] = _first_line(Path(found))
-    if spec.node:
-        _require_node(spec.node, versions.get("node", ""))
-    if not (spec.python and uv):
+    if node:
+        _require_node(node, versions.get("node", ""))
+    if not (python and uv):
         return Toolchain(versions, uv)
-    python, version, prefix = _find_python(spec.python, uv, project)
-    return Toolchain(versions | {"python": f"{version} {python}"}, uv, python, (prefix,))
+    interpreter, version, prefix = _find_python(python, uv, project)
+    return Toolchain(versions | {"python": f"{version} {interpreter}"}, uv, interpreter, (prefix,))
 
 
 def _path(*first: str) -> str:
