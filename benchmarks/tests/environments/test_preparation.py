@@ -16,6 +16,7 @@ import pytest
 from environments.preparing import Bench, commit, elsewhere, held
 from swetrials.environments.base import PreparationError
 from swetrials.environments.bubblewrap import Bubblewrap, probe
+from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
 from swetrials.environments.host import Host
 from swetrials.environments.preparation import Source
 from swetrials.environments.preparation_checks import preparation_checks
@@ -340,6 +341,43 @@ def test_several_commands_of_an_attempt_see_what_the_earlier_ones_wrote(bench: B
                 return bench.run(view, space, preparation, "cat d/f")
 
     assert anyio.run(hold) == "1\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can keep root's rights")
+def test_root_that_cannot_be_given_up_prepares_and_attaches_as_well(tmp_path: Path) -> None:
+    found = probe()
+    assert isinstance(found, Bubblewrap)
+    bench = Bench.at(tmp_path)
+    kept = replace(found, setpriv=None, as_root="the test wants it so")
+    bench = replace(bench, environment=BubblewrapEnvironment(kept, (bench.project.private,)))
+    source = bench.source(commit(bench.repo, {"a": ""}), setup=[["sh", "-c", "mkdir d; echo 1 > d/f"]])
+    script = "id -u; cat d/f; echo 2 > d/f; cat d/f"
+    assert held(bench, source, script)[1].split() == ["65534", "1", "2"]
+    assert held(bench, source, script)[1].split() == ["65534", "1", "2"]
+
+
+def test_a_command_that_is_killed_leaves_no_mount(bench: Bench) -> None:
+    source = bench.source(commit(bench.repo, {"a": ""}), setup=[["sh", "-c", "mkdir d; echo 1 > d/f"]])
+
+    async def hold() -> None:
+        async with bench.preparations().holding(source) as preparation:
+            with attempt_space(bench.work_root, "try-killed") as space:
+                bench.preparations().repositories.check_out(source.repo, source.commit, space.checkout)
+                view = await preparation.attach(bench.environment.view(space, "subject"))
+                writable = (space.checkout, space.home, space.temporary)
+                words = ["sh", "-c", "echo 2 > d/f && echo ready && sleep 100"]
+                command = bench.environment.command(words, view, variables={}, writable=writable)
+                running = subprocess.Popen(
+                    command.argv, cwd=command.cwd, env=dict(command.environment), stdout=subprocess.PIPE
+                )
+                assert running.stdout is not None and running.stdout.readline() == b"ready\n"
+                assert str(bench.root) not in Path("/proc/self/mounts").read_text()
+                running.kill()
+                running.communicate()
+            assert not space.root.exists()
+
+    anyio.run(hold)
+    assert held(bench, source, "cat d/f")[1] == "1\n"
 
 
 def test_on_the_host_each_attempt_is_prepared_for_itself(tmp_path: Path) -> None:
