@@ -329,6 +329,25 @@ def test_where_no_overlay_can_be_laid_each_attempt_has_a_copy(bench: Bench) -> N
     assert overlaid.split()[:3] == first.split()[:3]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make such a disk")
+def test_a_working_folder_that_no_overlay_can_write_to_is_found_out(bench: Bench, tmp_path: Path) -> None:
+    # The root of many containers is an overlay itself, and no overlay can keep what is written on another.
+    for name in ("lower", "upper", "work-of-it"):
+        (tmp_path / name).mkdir()
+    options = f"lowerdir={tmp_path}/lower,upperdir={tmp_path}/upper,workdir={tmp_path}/work-of-it"
+    subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, str(bench.work_root)], check=True)
+    try:
+        bench.work_root.chmod(0o700)
+        source = bench.source(commit(bench.repo, {"a": ""}), setup=[["sh", "-c", "mkdir d; echo 1 > d/f"]])
+        preparation, said, _ = held(bench, source, "cat d/f; echo 2 > d/f; cat d/f")
+        assert preparation.copied and said.split() == ["1", "2"]
+        assert held(bench, source, "cat d/f")[1] == "1\n"
+        (check,) = checks_of(bench, source)
+        assert check.status == "warning" and "each attempt gets a copy" in check.detail
+    finally:
+        subprocess.run(["umount", "-l", str(bench.work_root)], check=True)
+
+
 def test_several_commands_of_an_attempt_see_what_the_earlier_ones_wrote(bench: Bench) -> None:
     source = bench.source(commit(bench.repo, {"a": ""}), setup=["mkdir d"])
 

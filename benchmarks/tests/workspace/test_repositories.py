@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -339,3 +340,13 @@ def test_a_repository_is_looked_up_once_for_all_of_its_refs(source: Source, tmp_
     assert run.resolve(str(source.path), "main") == source.second
     source.path.rename(tmp_path / "gone")
     assert run.resolve(str(source.path), "topic/old") == source.first
+
+
+def test_a_checkout_may_lie_anywhere_and_the_mirrors_in_a_folder_of_any_name(source: Source, tmp_path: Path) -> None:
+    repositories = Repositories(tmp_path / 'a "b": c\\d')
+    commit = repositories.resolve(str(source.path), "main")
+    on_another_disk = Path("/dev/shm")  # where there is one, as on every Linux
+    with tempfile.TemporaryDirectory(dir=on_another_disk if on_another_disk.is_dir() else tmp_path) as folder:
+        repositories.check_out(str(source.path), commit, Path(folder, "checkout"))
+        assert tree(Path(folder, "checkout")) == tree(source.path)
+        assert git(Path(folder, "checkout"), "rev-parse", "HEAD") == commit

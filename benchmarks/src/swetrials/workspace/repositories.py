@@ -125,7 +125,7 @@ class Repositories:
             raise GitError(f"cannot check out into {into}: the folder is not empty")
         git_dir = into.absolute() / ".git"
         lay_out_repository(git_dir, bare=False, settings=_COMMITTER)
-        self._pack_objects(repo, commit, git_dir / "objects" / "pack" / "pack")
+        self._pack_objects(repo, commit, git_dir)
         (git_dir / "shallow").write_text(f"{commit}\n", encoding="ascii")
         (git_dir / "refs" / "heads" / BRANCH).write_text(f"{commit}\n", encoding="ascii")
         run_git(
@@ -144,7 +144,7 @@ class Repositories:
         Raises:
             GitError: the commit is not in the cache.
         """
-        return self._pack_objects(repo, commit, "--stdout")
+        return self._pack_objects(repo, commit)
 
     def holds(self, repo: str, commit: str) -> bool:
         """Whether a commit, of a full id, is in the cache."""
@@ -166,7 +166,8 @@ class Repositories:
         """Return the object directory of a repository's mirror, which has to be treated as read-only."""
         return self._mirror(_address(repo)) / "objects"
 
-    def _pack_objects(self, repo: str, commit: str, into: str | Path) -> bytes:
+    def _pack_objects(self, repo: str, commit: str, into: Path | None = None) -> bytes:
+        """Return a commit's objects as a pack, or write it into another repository, on whatever disk that is."""
         mirror = self._mirror(_address(repo))
         purpose = f"read commit {commit[:12]} of {shown(repo)}"
         environment = sealed_environment(mirror)
@@ -174,8 +175,11 @@ class Repositories:
         listed = run_git(
             "rev-list", "--objects", "--no-walk", commit, "--", purpose=purpose, fix=fix, environment=environment
         )
+        if into is not None:
+            # git writes a pack beside the objects of the repository that it runs in, and renames it.
+            environment = sealed_environment(into) | {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(mirror / "objects")}
         # A checkout is made anew after a crash of the machine: nothing of it has to reach the disk in time.
-        words = ("-c", "core.fsync=none", "pack-objects", "--quiet", into)
+        words = ("-c", "core.fsync=none", "pack-objects", "--quiet", into / "objects/pack/pack" if into else "--stdout")
         return run_git(*words, purpose=purpose, fix=fix, environment=environment, stdin=listed)
 
     def _mirror(self, address: str) -> Path:
@@ -201,6 +205,12 @@ def _address(repo: str) -> str:
     if "://" in repo or _SCP_LIKE.match(repo):
         return repo
     return str(Path(repo).expanduser().absolute())
+
+
+def _quoted(path: Path) -> str:
+    """Return a path as one of a list that git would part at colons (``git(1)``, on that variable)."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 def _checked_ref(ref: str) -> None:
