@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from swetrials.records.environment import EnvironmentRecord
+from swetrials.records.environment import EnvironmentRecord, EnvironmentSpec
 
 _ROOT = Path("/")
 _VERSION_SECONDS = 10.0
@@ -63,30 +63,28 @@ class Machine:
 
 
 def environment_record(
-    kind: str,
-    machine: Machine,
-    *,
-    preparation_sha256: str | None = None,
-    memory_gb_asked: float | None = None,
+    kind: str, machine: Machine, asked: EnvironmentSpec, *, preparation_sha256: str | None = None
 ) -> EnvironmentRecord:
     """Return the record of what an attempt, or a verification, ran in.
 
     Args:
         kind: of the environment.
         machine: as it was when it began.
+        asked: what the dataset asks for.
         preparation_sha256: of what was prepared; ``None``: nothing was.
-        memory_gb_asked: the limit that the dataset asks for.
     """
-    asked = ("memory_gb",) if memory_gb_asked is not None else ()
+    limits = ("memory_gb",) if asked.memory_gb is not None else ()
+    not_kept = _NOT_KEPT.get(kind, ())
     return EnvironmentRecord(
         kind=kind,
         engine=bubblewrap_version() if kind == "bubblewrap" else None,
+        spec_sha256=asked.sha256,
         preparation_sha256=preparation_sha256,
         cores=machine.cores,
         memory_gb=machine.memory_gb,
         load=machine.load,
-        limits_kept=tuple(name for name in asked if name not in _NOT_KEPT[kind]),
-        limits_not_kept=tuple(name for name in asked if name in _NOT_KEPT[kind]),
+        limits_kept=tuple(name for name in limits if name not in not_kept),
+        limits_not_kept=tuple(name for name in limits if name in not_kept),
     )
 
 

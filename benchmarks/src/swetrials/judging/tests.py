@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -57,16 +57,18 @@ class TestsJudge:
     label: ClassVar[str] = TESTS
 
     def scored_sha256(self, submission: Submission) -> str:
-        """Return the hash of the commands, their limit, and the bytes of the hidden files.
+        """Return the hash of the commands, their limit, what they run in, and the bytes of the hidden files.
 
         Raises:
             OSError: a hidden file cannot be read.
         """
         verify = submission.task.verify
-        scoring = {
+        scoring: dict[str, object] = {
             "verify": verify.model_dump(mode="json", exclude={"hidden_files"}) if verify else None,
             "hidden_files": contents(submission.hidden_files),
         }
+        if asked := submission.environment.sha256:
+            scoring["environment"] = asked
         return sha256_of(orjson.dumps(scoring, option=orjson.OPT_SORT_KEYS))
 
     def asks(self, submission: Submission) -> bool:
@@ -110,26 +112,19 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
     except PlacementError as error:
         return _failed(str(error), patch_applied=True) if submission.patch else _unscored(str(error))
     view = place.environment.view(space, repository_name(submission.repo))
+    source = Source(submission.environment, submission.repo, submission.commit, submission.patch or b"")
     try:
-        async with place.preparations.holding(_source(submission, submission.patch or b"")) as preparation:
+        async with place.preparations.holding(source) as preparation:
             return await _verified_in(await preparation.attach(view), submission, verify, place, preparation.sha256)
     except PreparationError as error:
-        return await _unprepared(submission, place, error)
+        return await _unprepared(source, place, error)
 
 
-def _source(submission: Submission, patch: bytes) -> Source:
-    return Source(submission.environment, submission.repo, submission.commit, patch)
-
-
-async def _unprepared(submission: Submission, place: WorkContext, error: PreparationError) -> TestsEvaluation:
-    """Tell whose fault it is that there is no environment: the patch's, where there is one without it."""
+async def _unprepared(source: Source, place: WorkContext, error: PreparationError) -> TestsEvaluation:
+    """Tell whose fault it is that there is no environment: the patch's, where it changes what is prepared."""
     told = place.redactor.text(str(error))
-    if submission.patch:
-        with suppress(PreparationError):
-            async with place.preparations.holding(_source(submission, b"")):
-                return _failed(
-                    f"what the patch makes of the environment cannot be prepared: {told}", patch_applied=True
-                )
+    if source.patch and await place.preparations.changed_by_patch(source):
+        return _failed(f"what the patch makes of the environment cannot be prepared: {told}", patch_applied=True)
     return _unscored(f"the environment cannot be prepared: {told}")
 
 
@@ -146,8 +141,8 @@ async def _verified_in(
             "environment": environment_record(
                 place.environment.kind,
                 machine,
+                submission.environment,
                 preparation_sha256=preparation_sha256,
-                memory_gb_asked=submission.environment.memory_gb,
             ),
             "sealing": reach.sealing,
             "registries": reach.registries(),

@@ -24,6 +24,7 @@ from swetrials.store.results import TRASH, TrialFolder
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.recovery import recover_killed
+from swetrials.trials.resume_state import marked
 from swetrials.trials.run_context import Listener, RunContext
 from swetrials.trials.schedule import run_trials
 from swetrials.trials.trial import Observer
@@ -108,7 +109,7 @@ async def run_plan(
     with _only_run(prepared.plan.scopes):
         recover_killed(prepared.plan.scopes, prepared.prices)
         standing = await run_sync(prepared.standings)
-        kept = [s for s in standing if options.resume and s.finished]
+        kept = [s for s in standing if options.resume and s.stays(force=options.force)]
         to_run = [s for s in standing if s not in kept]
         expected = forecast(prepared, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
@@ -124,13 +125,14 @@ async def run_plan(
             budget = expected.budget(prepared.config.max_budget_usd)
             context = prepared.context(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
             context = replace(context, listen=viewer.listener or context.listen)
+            stay = [metrics for metrics in map(marked, kept) if metrics is not None]
             with locked(prepared, judge):
                 made = await run_trials(
                     context, prepared.plan.dataset, to_run, prepared.plan.output, viewer.progress, machines
                 )
     return RunResult(
         tuple(made),
-        tuple(s.state for s in kept if isinstance(s.state, Metrics)),
+        tuple(stay),
         tuple(trial.folder for trial in prepared.plan.trials),
     )
 
