@@ -52,13 +52,13 @@ _QUERY = b"\x27\x0d\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x03com\x0
 """Its address, asked for (RFC 1035, section 4)."""
 
 _ELSEWHERE = (
-    ("192.0.2.1", 9),  # an address for examples, RFC 5737
-    ("10.0.0.1", 9),
-    ("169.254.169.254", 80),
-    ("224.0.0.251", 5353),
-    ("255.255.255.255", 9),
-    ("2001:db8::1", 9),  # RFC 3849
-    ("fe80::1", 9),
+    "192.0.2.1:9",  # an address for examples, RFC 5737
+    "10.0.0.1:9",
+    "169.254.169.254:80",
+    "224.0.0.251:5353",
+    "255.255.255.255:9",
+    "2001:db8::1:9",  # RFC 3849
+    "fe80::1:9",
 )
 
 _CLOSED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ECONNREFUSED, errno.ELOOP})
@@ -227,9 +227,8 @@ def _canaries(port: int, order: Sequence[tuple[str, str]]) -> Iterator[Canary]:
         if values:
             yield _none_of(name, values, reaches)
     yield _no_name_resolves()
-    yield _none_of("no name server is reached", _name_servers(), lambda server: _send(server, 53, _QUERY))
-    elsewhere = [f"{port} {host}" for host, port in _ELSEWHERE]
-    yield _none_of("no datagram leaves", elsewhere, lambda there: _send(there.split()[1], int(there.split()[0]), b"?"))
+    yield _none_of("no name server is reached", _name_servers(), _answers_names)
+    yield _none_of("no datagram leaves", _ELSEWHERE, _leaves)
 
 
 def _is_up(interface: str) -> bool:
@@ -274,15 +273,27 @@ def _family(host: str) -> int:
     return _socket.AF_INET6 if ":" in host else _socket.AF_INET
 
 
-def _send(host: str, port: int, datagram: bytes) -> bool:
-    """Whether a datagram goes off and nobody refuses it."""
+def _leaves(address: str) -> bool:
+    """Whether a datagram goes off, whatever becomes of it: without a way there it is not even taken."""
+    host, _, port = address.rpartition(":")
     try:
         with _Socket(_family(host), _socket.SOCK_DGRAM) as sending:
-            sending.settimeout(_KNOCK_SECONDS)
             sending.setsockopt(_socket.SOL_SOCKET, _socket.SO_BROADCAST, 1)
-            sending.connect((host.partition("%")[0], port))
-            sending.send(datagram)
-            sending.recv(512)
+            sending.connect((host, int(port)))
+            sending.send(b"?")
+    except OSError:
+        return False
+    return True
+
+
+def _answers_names(server: str) -> bool:
+    """Whether a name server is sent a query and nobody refuses it; it may be one of loopback, which is another here."""
+    try:
+        with _Socket(_family(server), _socket.SOCK_DGRAM) as asking:
+            asking.settimeout(_KNOCK_SECONDS)
+            asking.connect((server.partition("%")[0], 53))
+            asking.send(_QUERY)
+            asking.recv(512)
     except TimeoutError:
         return True
     except OSError:
