@@ -117,7 +117,7 @@ async def run_plan(
         async with AsyncExitStack() as held, prepared.executor.open(prepared.config) as machines:
             more = partial(more_checks, len(to_run)) if more_checks else None
             asked = run_sources(prepared, [standing.trial for standing in to_run])
-            environment = environment_checks(prepared.context(hosting), asked, prepared.plan.networks, held)
+            environment = environment_checks(prepared, hosting, asked, held)
             await preflight(prepared, hosting, options, viewer, about, environment, more, machines, idle=not to_run)
             if in_the_way := sum(s.stale for s in to_run):
                 viewer.say(f"  earlier trials move to {prepared.plan.output / TRASH} as theirs begin: {in_the_way}")
@@ -210,7 +210,9 @@ async def _first_checks(prepared: PreparedRun, hosting: Hosting, about: Sequence
 
 async def _agent_checks(prepared: PreparedRun, context: RunContext) -> AsyncIterator[Check]:
     if not prepared.provider.scripted:  # there nothing is lost by an agent that cannot work
-        yield await shell_check(context)
+        yield (shell := await shell_check(context))
+        if shell.status == "failed":
+            return
     yield await probe(prepared, context)
 
 

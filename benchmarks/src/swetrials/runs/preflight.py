@@ -180,7 +180,7 @@ async def probe(prepared: PreparedRun, context: RunContext) -> Check:
             return Check("probe", "failed", str(error), f"swetrials agents install {prepared.agent.name}")
         except SealError as error:
             return Check("sealing", "failed", str(error), "mend it, or go without: --environment host")
-        said = context.place.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
+        said = context.place.last_words(stderr)
     tally, seen = session.tally, way.meter.block() if way.meter is not None else None
     if _answered(tally, seen):
         if seen is not None and (others := another_answered(prepared.config.model, seen.models_served)):
