@@ -144,7 +144,7 @@ async def _verified_in(
         update={
             "patch_applied": True if submission.patch else None,
             "environment": environment_record(
-                place.environment.kind,
+                place.environment,
                 machine,
                 preparation_sha256=preparation_sha256,
                 memory_gb_asked=submission.environment.memory_gb,

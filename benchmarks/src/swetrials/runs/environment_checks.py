@@ -55,7 +55,7 @@ async def environment_checks(
         networks: its tasks, with what each may reach.
         held: holds what is prepared for as long as the run goes on.
     """
-    refusals = list(sealing_refusals(context.config, context.agent, context.place.environment.kind, networks))
+    refusals = list(sealing_refusals(context.config, context.agent, context.place.environment, networks))
     for check in refusals:
         yield check
     if refusals:

@@ -91,7 +91,7 @@ class AttemptSession:
     def environment(self) -> EnvironmentRecord:
         """What the agent runs in."""
         return environment_record(
-            self.context.place.environment.kind,
+            self.context.place.environment,
             self.machine,
             preparation_sha256=self.preparation_sha256,
             memory_gb_asked=self.asked.memory_gb,
