@@ -7,16 +7,20 @@ from pathlib import Path
 import pytest
 
 from swetrials.agents import AGENTS
-from swetrials.environments.base import Absence
+from swetrials.environments import ENVIRONMENTS, environment_for
+from swetrials.environments.base import Absence, sandbox_name
 from swetrials.environments.bubblewrap import probe
+from swetrials.errors import KnownError
 from swetrials.hosting import PROVIDERS
 from swetrials.judging import JUDGES
 from swetrials.plugins import PluginError
 from swetrials.records.config import RunnerConfig
+from swetrials.store.documents import load_dataset
 from swetrials.store.project import find_project
 from swetrials.trials.executors import EXECUTORS
 
 EXAMPLES = find_project().root / "examples"
+PLUGINS = find_project().root / "tests" / "plugins"
 QUICKSTART = find_project().dataset / "quickstart.yaml"
 
 
@@ -75,10 +79,27 @@ def test_a_judge_is_what_makes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert JUDGES.own == ("codex", "tests")
 
 
+def test_an_environment_is_what_makes_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PLUGINS / "environment")
+    polite = environment_for("polite:Polite", find_project())
+    assert (polite.kind, polite.seals, sandbox_name(polite)) == ("polite", False, "polite")
+    with pytest.raises(PluginError, match="environment: 'podman' is not one of auto, host, bubblewrap"):
+        environment_for("podman", find_project())
+    with pytest.raises(PluginError, match="polite:Half lacks checks, command, hand_over, view"):
+        environment_for("polite:Half", find_project())
+
+
+def test_a_dataset_names_no_environment(tmp_path: Path) -> None:
+    dataset = tmp_path / "dataset.yaml"
+    dataset.write_text(QUICKSTART.read_text() + "\nenvironment: polite:Polite\n")
+    with pytest.raises(KnownError, match="environment"):
+        load_dataset(dataset)
+
+
 def test_what_stands_in_a_record_loads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module(tmp_path, "loaded_by_a_record", "raise SystemExit('a record has named code, and it was loaded')")
     monkeypatch.chdir(tmp_path)
-    for family in (AGENTS, PROVIDERS, JUDGES, EXECUTORS):
+    for family in (AGENTS, PROVIDERS, JUDGES, EXECUTORS, ENVIRONMENTS):
         assert "loaded_by_a_record:Me" not in family
         assert family.get("loaded_by_a_record:Me") is None
 
@@ -137,5 +158,6 @@ def test_an_agent_in_a_folder_that_has_to_be_hidden_is_told_in_one_line(tmp_path
 
 
 def test_the_configuration_takes_names_of_all_four_places() -> None:
-    named = RunnerConfig(agent="mine:Agent", provider="mine:Provider", executor="mine:Executor")
-    assert (named.agent, named.provider, named.executor) == ("mine:Agent", "mine:Provider", "mine:Executor")
+    named = RunnerConfig(agent="my:Agent", provider="my:Provider", executor="my:Executor", environment="my:Cell")
+    assert (named.agent, named.provider, named.executor) == ("my:Agent", "my:Provider", "my:Executor")
+    assert named.environment == "my:Cell"

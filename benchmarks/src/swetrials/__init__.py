@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from swetrials.agents.base import Agent, Job, Launch, Skill, StreamReader
     from swetrials.agents.events import End, Event, RequestUsage, Session, Tally, Text, ToolCall, ToolResult
     from swetrials.agents.install import Package, Program
+    from swetrials.environments.base import Absence, AbsentError, Environment, Held, View
+    from swetrials.environments.host import Host
+    from swetrials.environments.sealing import hold_words
     from swetrials.environments.work_context import WorkContext
     from swetrials.errors import KnownError, UsageError
     from swetrials.hosting.base import Hosting, NoTelemetry, Provider, ProviderError, Telemetry
@@ -32,24 +35,30 @@ if TYPE_CHECKING:
     from swetrials.trials.executors.base import Executor, Machines, MachinesError
     from swetrials.trials.run_context import Order, RunContext
     from swetrials.wire.route import AwsCredentials, Route
+    from swetrials.workspace.processes import Command
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Absence": "environments.base",
+    "AbsentError": "environments.base",
     "Agent": "agents.base",
     "Attempt": "trials.attempt",
     "AwsCredentials": "wire.route",
     "Check": "records.check",
     "Claim": "records.claim",
+    "Command": "workspace.processes",
     "End": "agents.events",
+    "Environment": "environments.base",
     "Evaluation": "records.evaluation",
     "Event": "agents.events",
     "Executor": "trials.executors.base",
+    "Held": "environments.base",
+    "Host": "environments.host",
     "Hosting": "hosting.base",
     "HostingRecord": "records.metrics",
     "Job": "agents.base",
     "Judge": "judging.base",
-    "WorkContext": "environments.work_context",
     "JudgeSettings": "judging.base",
     "KnownError": "errors",
     "Launch": "agents.base",
@@ -84,7 +93,10 @@ _HOMES = {
     "Usage": "records.usage",
     "UsageError": "errors",
     "UsageReport": "records.usage",
+    "View": "environments.base",
+    "WorkContext": "environments.work_context",
     "compare": "results.claim:claim",
+    "hold_words": "environments.sealing",
     "judge": "runs.python_api",
     "leaderboard": "results.leaderboard",
     "read_results": "results.results_tree:read_rows",
@@ -93,15 +105,21 @@ _HOMES = {
 """Where each public name comes from, and its name there where it differs."""
 
 __all__ = [
+    "Absence",
+    "AbsentError",
     "Agent",
     "Attempt",
     "AwsCredentials",
     "Check",
     "Claim",
+    "Command",
     "End",
+    "Environment",
     "Evaluation",
     "Event",
     "Executor",
+    "Held",
+    "Host",
     "Hosting",
     "HostingRecord",
     "Job",
@@ -140,9 +158,11 @@ __all__ = [
     "Usage",
     "UsageError",
     "UsageReport",
+    "View",
     "WorkContext",
     "__version__",
     "compare",
+    "hold_words",
     "judge",
     "leaderboard",
     "read_results",

@@ -1,10 +1,11 @@
-"""Families that anybody can add a member to: agents, providers, judges, executors.
+"""Families that anybody can add a member to: agents, providers, judges, executors, environments.
 
 A member comes from one of three places:
 
 - this package;
 - an installed package that names it as an entry point, of the group ``swetrials.agents``, ``swetrials.providers``,
-  ``swetrials.judges`` or ``swetrials.executors`` (Python Packaging User Guide, "Entry points specification");
+  ``swetrials.judges``, ``swetrials.executors`` or ``swetrials.environments`` (Python Packaging User Guide, "Entry
+  points specification");
 - ``module:Name``, in what the user types or writes into runner.yaml.
 
 The user alone names code to load. What a results tree or a dataset names is looked up in the first two places, and

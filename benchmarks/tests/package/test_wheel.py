@@ -19,14 +19,14 @@ KEPT = {name: os.environ[name] for name in ("LANG", "SSL_CERT_FILE", "SSL_CERT_D
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that holds the wheel and the three packages of somebody else."""
+    """The Python of an environment that holds the wheel and the four packages of somebody else."""
     root = tmp_path_factory.mktemp("wheel")
     environment = root / "environment"
     made(UV, "build", "--quiet", "--wheel", "--out-dir", root / "dist", BENCHMARKS)
     made(UV, "venv", "--quiet", environment)
     [wheel] = (root / "dist").glob("*.whl")
     words: list[str | Path] = ["pip", "install", "--quiet", "--python", environment / "bin" / "python"]
-    made(UV, *words, wheel, *(PLUGINS / kind for kind in ("agent", "provider", "judge")))
+    made(UV, *words, wheel, *(PLUGINS / kind for kind in ("agent", "provider", "judge", "environment")))
     return environment / "bin" / "python"
 
 
@@ -99,6 +99,18 @@ def test_a_judge_of_somebody_else_scores_it(python: Path, trial: Path) -> None:
     [file] = trial.rglob("eval.json")
     judges = json.loads(file.read_bytes())["judges"]
     assert {name: judge["tests"]["passed"] for name, judge in judges.items()} == {"tests": False, "brevity": True}
+
+
+def test_an_environment_of_somebody_else_is_run_in_and_recorded(python: Path, tmp_path: Path) -> None:
+    words = ["run", "--agent", "own_agent:Scribe", "--environment", "polite", "--tasks", "word-tally"]
+    done = swetrials(python, tmp_path, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [file] = tmp_path.rglob("metrics.json")
+    record = json.loads(file.read_bytes())
+    assert (record["environment"]["kind"], record["provenance"]["sandbox"]) == ("polite", "polite")
+    assert (record["sealing"]["state"], record["sealing"]["why"]) == (
+        "open", "on the polite nothing keeps a program from the network",
+    )  # fmt: skip
 
 
 def test_members_are_listed_beside_our_own(python: Path, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_bypassing_permissions_needs_a_sandbox(sandbox: str) -> None:
         ({"sandbox": "auto", "environment": "host"}, "host", "none"),
         ({"sandbox": "none", "environment": "auto"}, "host", "none"),
         ({"sandbox": "none", "environment": "host"}, "host", "none"),
+        ({"environment": "mine:Cell"}, "mine:Cell", "auto"),
     ],
 )
 def test_sandbox_is_an_older_name_of_environment(given: dict[str, str], environment: str, sandbox: str) -> None:
@@ -68,13 +69,17 @@ def test_sandbox_is_an_older_name_of_environment(given: dict[str, str], environm
     assert RunnerConfig.model_validate(config.model_dump()) == config
 
 
-@pytest.mark.parametrize(("sandbox", "environment"), [("none", "bubblewrap"), ("bubblewrap", "host")])
+@pytest.mark.parametrize(
+    ("sandbox", "environment"), [("none", "bubblewrap"), ("bubblewrap", "host"), ("none", "mine:Cell")]
+)
 def test_two_names_that_differ_are_refused(sandbox: str, environment: str) -> None:
     with pytest.raises(ValidationError, match=f"environment: {environment} and sandbox: {sandbox} differ"):
         RunnerConfig.model_validate({"sandbox": sandbox, "environment": environment})
 
 
-@pytest.mark.parametrize("given", [{"environment": "docker"}, {"sandbox": ["none"]}, {"environment": None}])
+@pytest.mark.parametrize(
+    "given", [{"environment": ""}, {"sandbox": "docker"}, {"sandbox": ["none"]}, {"environment": None}]
+)
 def test_what_is_no_environment_is_told_by_its_own_key(given: dict[str, object]) -> None:
     with pytest.raises(ValidationError) as told:
         RunnerConfig.model_validate(given)

@@ -1,18 +1,25 @@
 """What a pre-flight refuses for the sake of the seal."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from swetrials.agents import AGENTS
+from swetrials.environments.base import Environment
+from swetrials.environments.bubblewrap import Bubblewrap
+from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
+from swetrials.environments.host import Host
 from swetrials.records.config import RunnerConfig
 from swetrials.records.sealing import NetworkAllowed
 from swetrials.runs.sealing_rules import sealing_refusals
 
+ENVIRONMENTS: dict[str, Environment] = {"host": Host(), "bubblewrap": BubblewrapEnvironment(Bubblewrap(Path("bwrap")))}
+
 
 def faults(kind: str, *networks: NetworkAllowed, **config: Any) -> list[tuple[str, str]]:  # noqa: ANN401
     named = [(f"task-{place}", network) for place, network in enumerate(networks)]
-    found = list(sealing_refusals(RunnerConfig.model_validate(config), AGENTS["claude"], kind, named))
+    found = list(sealing_refusals(RunnerConfig.model_validate(config), AGENTS["claude"], ENVIRONMENTS[kind], named))
     assert all(check.status == "failed" and check.fix for check in found)
     return [(check.detail, check.fix) for check in found]
 

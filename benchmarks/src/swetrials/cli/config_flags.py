@@ -12,6 +12,7 @@ import orjson
 from pydantic.fields import FieldInfo
 
 from swetrials.agents import AGENTS
+from swetrials.environments import ENVIRONMENTS
 from swetrials.hosting import PROVIDERS
 from swetrials.plugins import Family
 from swetrials.records.config import RunnerConfig
@@ -21,7 +22,12 @@ from swetrials.trials.executors import EXECUTORS
 
 CONFIG_FLAGS = Path(__file__).with_name("config_flags.json")
 
-_FAMILIES: dict[str, Family[Any]] = {"agent": AGENTS, "provider": PROVIDERS, "executor": EXECUTORS}
+_FAMILIES: dict[str, Family[Any]] = {
+    "agent": AGENTS,
+    "provider": PROVIDERS,
+    "executor": EXECUTORS,
+    "environment": ENVIRONMENTS,
+}
 _KINDS = {bool: "switch", int: "whole", float: "number", tuple: "list"}
 
 

@@ -22,14 +22,25 @@ class MakeEnvironment(Protocol):
         """Return the environment."""
 
 
+def _auto(private: Sequence[Path], programs: Sequence[Path]) -> Environment:
+    """Return bubblewrap where it works, else the host, which says why."""
+    try:
+        return BubblewrapEnvironment.here(private, programs)
+    except AbsentError as error:
+        return Host(error.absence)
+
+
 ENVIRONMENTS: Family[MakeEnvironment] = Family(
-    "environment", {"host": Host.here, "bubblewrap": BubblewrapEnvironment.here}, Environment, made_by_call=True
+    "environment",
+    {"auto": _auto, "host": Host.here, "bubblewrap": BubblewrapEnvironment.here},
+    Environment,
+    made_by_call=True,
 )
 """What makes each environment, by the name that ``--environment`` takes."""
 
 
 def environment_for(wanted: str, project: Project, *private: Path) -> Environment:
-    """Return what ``wanted`` comes to on this machine; ``auto`` is bubblewrap where it works, else the host.
+    """Return what ``wanted`` comes to on this machine.
 
     It hides the harness, the invoker's homes and whatever else is ``private``: the dataset with its answers,
     all results, the working folder with its mirrors, whose later history may hold the fix.
@@ -39,13 +50,7 @@ def environment_for(wanted: str, project: Project, *private: Path) -> Environmen
         UncoveredError: something that is private cannot be hidden.
         PluginError: nothing has that name.
     """
-    named = "bubblewrap" if wanted == "auto" else wanted
-    try:
-        return ENVIRONMENTS.named(named)((project.private, *private), _installed(project.tools))
-    except AbsentError as error:
-        if wanted != "auto":
-            raise
-        return Host(error.absence)
+    return ENVIRONMENTS.named(wanted)((project.private, *private), _installed(project.tools))
 
 
 def _installed(tools: Path) -> tuple[Path, ...]:

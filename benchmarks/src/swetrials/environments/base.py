@@ -105,7 +105,8 @@ class Held:
     """What a command is started with that waits for a word before it begins (:mod:`swetrials.environments.sealing`).
 
     Attributes:
-        info_fd: where the environment tells who the first process inside is.
+        info_fd: where the environment tells who the first process inside is: ``{"child-pid": NUMBER}``, as the machine
+            numbers it, and then the end (``bwrap --info-fd``).
         ready_fd: where the command tells that it waits.
         go_fd: where it waits for its word.
     """
@@ -131,6 +132,14 @@ class Environment(Protocol):
     @property
     def kind(self) -> str:
         """The name on the command line and in records."""
+
+    @property
+    def engine(self) -> str | None:
+        """The program that keeps commands in it, with its version; ``None``: nothing does, or it does not say."""
+
+    @property
+    def keeps(self) -> frozenset[str]:
+        """The limits that a dataset may ask for, such as ``memory_gb``, and that a command is held to in it."""
 
     @property
     def seals(self) -> bool:

@@ -117,6 +117,22 @@ def given_up(bwrap: Bubblewrap, hidden: Sequence[Path], shown: Sequence[Path]) -
     return Bubblewrap(bwrap.path, as_root=f"only root can reach {said}") if said else bwrap
 
 
+@functools.cache
+def version(path: Path) -> str | None:
+    """Return what bubblewrap calls itself, such as ``bubblewrap 0.8.0``; ``None``: it does not say.
+
+    Args:
+        path: where it is.
+    """
+    try:
+        done = subprocess.run(
+            [path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROOF_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode(errors="replace").strip() or None
+
+
 def _tried(bwrap: Bubblewrap) -> str:
     """Return what bubblewrap says when it runs nothing here; empty when it does."""
     words = [str(bwrap.path), "--version"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from swetrials.environments.base import Absence, AbsentError, Held, Network, View
-from swetrials.environments.bubblewrap import Bubblewrap, UncoveredError, confined, given_up, hand_over, probe
+from swetrials.environments.bubblewrap import Bubblewrap, UncoveredError, confined, given_up, hand_over, probe, version
 from swetrials.environments.hiding import covered, toolchains
 from swetrials.environments.sealing import hold_words
 from swetrials.records.check import Check
@@ -33,6 +33,7 @@ class BubblewrapEnvironment:
     """
 
     kind: ClassVar[str] = "bubblewrap"
+    keeps: ClassVar[frozenset[str]] = frozenset()
     seals: ClassVar[bool] = True
 
     bwrap: Bubblewrap
@@ -61,6 +62,11 @@ class BubblewrapEnvironment:
         except UncoveredError as error:
             raise UncoveredError(f"{error}; move it, or go without: --environment host") from None
         return cls(given_up(found, hidden, (*readable, *programs)), hidden, readable)
+
+    @property
+    def engine(self) -> str | None:
+        """What bubblewrap calls itself."""
+        return version(self.bwrap.path)
 
     @property
     def as_root(self) -> str:

@@ -22,6 +22,8 @@ class Host:
     """
 
     kind: ClassVar[str] = "host"
+    engine: ClassVar[str | None] = None
+    keeps: ClassVar[frozenset[str]] = frozenset()
     seals: ClassVar[bool] = False
     readable: ClassVar[tuple[Path, ...]] = ()
 

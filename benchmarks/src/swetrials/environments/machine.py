@@ -5,22 +5,16 @@ Files and their meaning: ``Documentation/admin-guide/cgroup-v2.rst`` (``cpu.max`
 ``Documentation/scheduler/sched-bwc.rst`` (``cpu.cfs_quota_us``) of Linux. What a file does not tell is ``None``.
 """
 
-import functools
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from swetrials.environments.base import Environment
 from swetrials.records.environment import EnvironmentRecord, EnvironmentSpec
 
 _ROOT = Path("/")
-_VERSION_SECONDS = 10.0
-
-_NOT_KEPT: dict[str, tuple[str, ...]] = {"host": ("memory_gb",), "bubblewrap": ("memory_gb",)}
-# What a dataset can ask for, and a kind of environment cannot hold anybody to.
 
 
 @dataclass(frozen=True)
@@ -63,44 +57,28 @@ class Machine:
 
 
 def environment_record(
-    kind: str, machine: Machine, asked: EnvironmentSpec, *, preparation_sha256: str | None = None
+    environment: Environment, machine: Machine, asked: EnvironmentSpec, *, preparation_sha256: str | None = None
 ) -> EnvironmentRecord:
     """Return the record of what an attempt, or a verification, ran in.
 
     Args:
-        kind: of the environment.
+        environment: it.
         machine: as it was when it began.
         asked: what the dataset asks for.
         preparation_sha256: of what was prepared; ``None``: nothing was.
     """
     limits = ("memory_gb",) if asked.memory_gb is not None else ()
-    not_kept = _NOT_KEPT.get(kind, ())
     return EnvironmentRecord(
-        kind=kind,
-        engine=bubblewrap_version() if kind == "bubblewrap" else None,
+        kind=environment.kind,
+        engine=environment.engine,
         spec_sha256=asked.sha256,
         preparation_sha256=preparation_sha256,
         cores=machine.cores,
         memory_gb=machine.memory_gb,
         load=machine.load,
-        limits_kept=tuple(name for name in limits if name not in not_kept),
-        limits_not_kept=tuple(name for name in limits if name in not_kept),
+        limits_kept=tuple(name for name in limits if name in environment.keeps),
+        limits_not_kept=tuple(name for name in limits if name not in environment.keeps),
     )
-
-
-@functools.cache
-def bubblewrap_version() -> str | None:
-    """Return what bubblewrap calls itself, such as ``bubblewrap 0.8.0``; ``None``: it does not say."""
-    found = shutil.which("bwrap")
-    if found is None:
-        return None
-    try:
-        done = subprocess.run(
-            [found, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_VERSION_SECONDS, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode(errors="replace").strip() or None
 
 
 @dataclass(frozen=True)

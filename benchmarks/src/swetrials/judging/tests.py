@@ -139,7 +139,7 @@ async def _verified_in(
         update={
             "patch_applied": True if submission.patch else None,
             "environment": environment_record(
-                place.environment.kind,
+                place.environment,
                 machine,
                 submission.environment,
                 preparation_sha256=preparation_sha256,

@@ -106,7 +106,8 @@ def _from_json(value: object) -> object:
 Text = Annotated[str, Field(min_length=1)]
 
 _AUTO = "auto"
-_ENVIRONMENTS = (_AUTO, "host", "bubblewrap")
+_SANDBOXES = {_AUTO: _AUTO, "bubblewrap": "bubblewrap", "none": "host"}
+"""The older names of environments, and what each is called now."""
 
 
 class RunnerConfig(Record):
@@ -158,7 +159,7 @@ class RunnerConfig(Record):
     )
     seed: int = Field(0, ge=0, description="what the interleaved order is shuffled by")
     skill: PathPart = Field("swe3", description="instructions the agent follows")
-    environment: Literal["auto", "host", "bubblewrap"] = Field(
+    environment: Text = Field(
         "auto",
         description="what agents and tests run in; auto: bubblewrap where it works, else host, which keeps nothing "
         "from them; the record says which",
@@ -244,13 +245,14 @@ class RunnerConfig(Record):
         if not isinstance(given, dict):
             return given
         environment, sandbox = given.get("environment", _AUTO), given.get("sandbox", _AUTO)
-        meant = "host" if sandbox == "none" else sandbox
-        if environment not in _ENVIRONMENTS or meant not in _ENVIRONMENTS:
+        if not (isinstance(environment, str) and isinstance(sandbox, str) and sandbox in _SANDBOXES):
             return given  # told of by the field itself
+        meant = _SANDBOXES[sandbox]
         if _AUTO not in {environment, meant} and environment != meant:
             raise fault_at(f"environment: {environment} and sandbox: {sandbox} differ; leave sandbox out", "sandbox")
         kind = meant if environment == _AUTO else environment
-        return {**given, "environment": kind, "sandbox": "none" if kind == "host" else kind}
+        older = {now: before for before, now in _SANDBOXES.items()}
+        return {**given, "environment": kind, "sandbox": older.get(kind, _AUTO)}
 
     @model_validator(mode="after")
     def _bypass_needs_a_sandbox(self) -> Self:

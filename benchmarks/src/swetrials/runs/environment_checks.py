@@ -54,8 +54,8 @@ async def environment_checks(
         held: holds what is prepared for as long as the run goes on.
     """
     context = prepared.context(hosting)
-    kind = context.place.environment.kind
-    refusals = list(sealing_refusals(context.config, context.agent, kind, prepared.plan.networks))
+    environment = context.place.environment
+    refusals = list(sealing_refusals(context.config, context.agent, environment, prepared.plan.networks))
     for check in refusals:
         yield check
     if refusals:

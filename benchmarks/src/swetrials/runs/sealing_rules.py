@@ -3,27 +3,28 @@
 from collections.abc import Iterator, Sequence
 
 from swetrials.agents.base import Agent
+from swetrials.environments.base import Environment
 from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.sealing import NetworkAllowed
 
 
 def sealing_refusals(
-    config: RunnerConfig, agent: Agent, kind: str, networks: Sequence[tuple[str, NetworkAllowed]]
+    config: RunnerConfig, agent: Agent, environment: Environment, networks: Sequence[tuple[str, NetworkAllowed]]
 ) -> Iterator[Check]:
     """Yield what stands against a run's sealing; nothing where nothing does.
 
     Args:
         config: of the run.
         agent: whose vendor runs some of the tools.
-        kind: what its commands are going to run in.
+        environment: what its commands are going to run in.
         networks: each task by its id, with the network that the dataset allows it.
     """
     sealed = [task for task, network in networks if network == "model"]
     wider = [task for task, network in networks if network != "model"]
     if config.require_sealed:
-        yield from _required(kind, wider)
-    if sealed and kind != "host" and not config.meter:
+        yield from _required(environment, wider)
+    if sealed and environment.seals and not config.meter:
         detail = "without the meter nothing leads from a sealed environment to the model"
         yield Check("sealing", "failed", detail, f"leave --no-meter out, or {_opened(sealed)}")
     if sealed and (tools := sorted(agent.server_tools.intersection(map(_tool, config.allowed_tools)))):
@@ -31,9 +32,9 @@ def sealing_refusals(
         yield Check("sealing", "failed", detail, f"leave it out, or {_opened(sealed)}")
 
 
-def _required(kind: str, wider: Sequence[str]) -> Iterator[Check]:
-    if kind == "host":
-        detail = "require_sealed: environment host keeps nothing from the network"
+def _required(environment: Environment, wider: Sequence[str]) -> Iterator[Check]:
+    if not environment.seals:
+        detail = f"require_sealed: environment {environment.kind} keeps nothing from the network"
         yield Check("sealing", "failed", detail, "--environment bubblewrap, where it works, or --no-require-sealed")
     if wider:
         detail = f"require_sealed: the dataset allows more than the model to {_listed(wider)}"

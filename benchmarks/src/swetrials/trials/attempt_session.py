@@ -91,7 +91,7 @@ class AttemptSession:
     def environment(self) -> EnvironmentRecord:
         """What the agent runs in."""
         return environment_record(
-            self.context.place.environment.kind,
+            self.context.place.environment,
             self.machine,
             self.asked,
             preparation_sha256=self.preparation_sha256,
