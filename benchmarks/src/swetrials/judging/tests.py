@@ -12,7 +12,8 @@ from typing import ClassVar, Literal
 import orjson
 from anyio import to_thread
 
-from swetrials.environments.base import Environment, Held, Network, PreparationError, View
+from swetrials.environments.attaching import require_in_place
+from swetrials.environments.base import Environment, Held, Network, PreparationError, SetupError, View
 from swetrials.environments.door import Door, behind
 from swetrials.environments.machine import Machine, environment_record
 from swetrials.environments.preparation import Source
@@ -121,9 +122,13 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
 
 
 async def _unprepared(source: Source, place: WorkContext, error: PreparationError) -> TestsEvaluation:
-    """Tell whose fault it is that there is no environment: the patch's, where it changes what is prepared."""
+    """Tell whose fault it is that there is no environment.
+
+    It is the patch's where a command of setup fails, and the patch changes what that depends on. A tool that this
+    machine has not, a secret that is not set or a full disk is nobody's who was judged.
+    """
     told = place.redactor.text(str(error))
-    if source.patch and await place.preparations.changed_by_patch(source):
+    if isinstance(error, SetupError) and await place.preparations.changed_by_patch(source):
         return _failed(f"what the patch makes of the environment cannot be prepared: {told}", patch_applied=True)
     return _unscored(f"the environment cannot be prepared: {told}")
 
@@ -182,6 +187,7 @@ async def _run(
     writable = (space.checkout, space.home, space.temporary)
 
     def confined(network: Network, held: Held | None) -> Command:
+        require_in_place(view)
         return place.environment.command(argv, view, variables={}, writable=writable, network=network, held=held)
 
     limits = ProcessLimits(wall_seconds=limit_seconds)
