@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from signal import SIGKILL
 from subprocess import DEVNULL
 
 import anyio
@@ -142,8 +143,10 @@ async def held_start() -> AsyncIterator[HeldStart]:
             yield HeldStart(Held(info_fd, ready_fd, go_fd), theirs, go, control)
         finally:
             with anyio.CancelScope(shield=True):
-                with suppress(ProcessLookupError):
-                    probe.kill()
+                # Its own `kill` looks first whether it has ended, and takes the word of that from whoever waits for it.
+                if probe.returncode is None:
+                    with suppress(ProcessLookupError):
+                        os.kill(probe.pid, SIGKILL)
                 await probe.wait()
 
 
