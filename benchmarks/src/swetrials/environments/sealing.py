@@ -6,6 +6,7 @@ nothing has to exist inside, and nothing in there can take the port. The command
 """
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -139,8 +140,10 @@ async def held_start() -> AsyncIterator[HeldStart]:
             yield HeldStart(Held(info_fd, ready_fd, go_fd), theirs, go, control)
         finally:
             with anyio.CancelScope(shield=True):
+                # Before Python 3.13 `kill` looks whether it has ended, and takes its ending from who waits for that,
+                # which asyncio tells of on standard error (CPython's issue 87744).
                 with suppress(ProcessLookupError):
-                    probe.kill()
+                    os.kill(probe.pid, signal.SIGKILL)
                 await probe.wait()
 
 
