@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -22,7 +21,6 @@ from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.store.project import find_project
 from swetrials.wire.route import Route
-from swetrials.workspace.processes import Ended
 from swetrials.workspace.variables import allowed_environment
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +41,7 @@ class Here:
     words: Sequence[str] = ()
     program: Path | None = None
 
-    async def ask(self, prompt: str, route: Route, hear: Hear) -> Ended:
+    async def ask(self, prompt: str, route: Route, hear: Hear) -> tuple[int | None, str]:
         places = [self.folder / name for name in ("checkout", "home", "tmp", "artifacts")]
         for place in places:
             place.mkdir()
@@ -65,8 +63,7 @@ class Here:
             done = await anyio.run_process(argv, cwd=checkout, env=environment, stdin=asked, check=False)
         reader = self.agent.reader()
         hear([*reader.feed(done.stdout), *reader.finish()])
-        now = datetime.now(UTC)
-        return Ended(done.returncode, "exited", 0.0, 0, now, now)
+        return done.returncode, done.stderr.decode().strip()
 
 
 def installed(agent: Agent) -> Path:
@@ -122,5 +119,8 @@ async def test_an_agent_without_a_shell_is_no_failure(tmp_path: Path, monkeypatc
 
 async def test_an_agent_that_asks_nothing_is_told(tmp_path: Path) -> None:
     claude, config = AGENTS["claude"], RunnerConfig()
-    check = await shell_canary(claude, config, Here(tmp_path, claude, config, program=Path("/bin/false")).ask)
-    assert (check.status, check.detail) == ("failed", "claude asks no model here: exit code 1")
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho 'unknown option' >&2; exit 2\n")
+    broken.chmod(0o755)
+    check = await shell_canary(claude, config, Here(tmp_path, claude, config, program=broken).ask)
+    assert (check.status, check.detail) == ("failed", "claude asks no model here: exit code 2: unknown option")

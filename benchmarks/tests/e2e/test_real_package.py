@@ -6,15 +6,13 @@ judge has to tell the two apart.
 
 import json
 import pathlib
-import subprocess
-import sys
-import tarfile
 from dataclasses import replace
 
 import anyio
 import pytest
 
 from e2e.harness import Workplace, needs_agent
+from e2e.releases import source_of
 from environments.strongest import strongest
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.late import submission_for
@@ -29,24 +27,6 @@ pytestmark = [pytest.mark.slow, needs_agent("claude")]
 
 PACKAGE, OLDER, NEWER = "xmltodict", "0.13.0", "0.14.2"
 MODULE = "xmltodict.py"
-
-
-def source_of(version: str, folder: pathlib.Path) -> pathlib.Path:
-    """Download and unpack a release's source distribution, or skip where that is out of reach."""
-    words = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
-    python = getattr(sys, "_base_executable", sys.executable)  # a virtual environment may come without pip
-    done = subprocess.run(
-        [python, "-m", "pip", *words, f"{PACKAGE}=={version}"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    archives = list(folder.glob("*.tar.gz"))
-    if done.returncode != 0 or not archives:
-        pytest.skip(f"{PACKAGE} {version} cannot be downloaded: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
-    with tarfile.open(archives[0]) as archive:
-        # The safe way is the default from Python 3.14 on, and is not there before 3.11.4.
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)
-        archive.extractall(folder)
-    return folder / f"{PACKAGE}-{version}"
 
 
 def lay_out(place: Workplace, older: pathlib.Path, newer: pathlib.Path) -> pathlib.Path:
@@ -87,7 +67,7 @@ def lay_out(place: Workplace, older: pathlib.Path, newer: pathlib.Path) -> pathl
 
 def test_the_maintainers_own_tests_fail_before_and_pass_after(tmp_path: pathlib.Path) -> None:
     place = Workplace(tmp_path)
-    older, newer = (source_of(version, tmp_path / version) for version in (OLDER, NEWER))
+    older, newer = (source_of(PACKAGE, version, tmp_path / version) for version in (OLDER, NEWER))
     file = lay_out(place, older, newer)
 
     done = place.run(

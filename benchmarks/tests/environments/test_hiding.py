@@ -11,7 +11,8 @@ import pytest
 from swetrials.environments import environment_for
 from swetrials.environments.bubblewrap import Bubblewrap, confined, probe
 from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
-from swetrials.store.project import find_project
+from swetrials.environments.preparation_store import PREPARATIONS
+from swetrials.store.project import Project, find_project
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not isinstance(found := probe(), Bubblewrap) or found.setpriv is None,
@@ -50,3 +51,11 @@ def test_root_is_given_up_and_the_tools_that_are_for_all_are_reached(
 
 def test_the_host_says_that_the_agent_is_root() -> None:
     assert environment_for("host", find_project()).as_root
+
+
+def test_what_was_prepared_is_the_harness_s_alone_and_keeps_no_rights_of_root(tmp_path: Path) -> None:
+    tools = tmp_path / "project" / ".tools"
+    (tools / "some-agent").mkdir(parents=True)
+    (tools / PREPARATIONS).mkdir(mode=0o700)
+    environment = environment_for("bubblewrap", Project(tmp_path / "project"))
+    assert not environment.as_root

@@ -14,6 +14,7 @@ from swetrials.environments.bubblewrap import Bubblewrap
 from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
 from swetrials.environments.host import Host
 from swetrials.environments.machine import Machine, environment_record
+from swetrials.records.environment import EnvironmentSpec
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:        1 kB\n"
 
@@ -95,8 +96,8 @@ def test_the_kernel_kills_for_want_of_memory_and_counts_it() -> None:
 def test_a_limit_that_was_asked_for_is_named_as_kept_or_not() -> None:
     there = Machine(cores=2.0, memory_gb=8.0, load=0.1)
     sandbox = BubblewrapEnvironment(Bubblewrap(Path(shutil.which("bwrap") or "bwrap")))
-    bwrap = environment_record(sandbox, there, preparation_sha256="ab", memory_gb_asked=4)
+    bwrap = environment_record(sandbox, there, EnvironmentSpec(memory_gb=4), preparation_sha256="ab")
     assert (bwrap.engine, bwrap.limits_kept, bwrap.limits_not_kept) == (sandbox.engine, (), ("memory_gb",))
     assert (bwrap.cores, bwrap.memory_gb, bwrap.load, bwrap.preparation_sha256) == (2.0, 8.0, 0.1, "ab")
-    host = environment_record(Host(), there)
+    host = environment_record(Host(), there, EnvironmentSpec())
     assert (host.engine, host.limits_not_kept) == (None, ())

@@ -29,6 +29,8 @@ from swetrials.workspace.processes import Command, Ended, ProcessLimits, run_gro
 from workspace.marked import living
 
 LIMITS = ProcessLimits(20, drain_seconds=1)
+NEVER_RELEASED = ProcessLimits(0.2, drain_seconds=1)
+"""For a command that waits for a word that does not come."""
 INTERFACES = "no interface but loopback"
 ALWAYS = {
     INTERFACES,
@@ -77,7 +79,8 @@ class Trial:
                 if release:
                     start.release()
 
-            run = partial(run_group, self._command(start.held), LIMITS, mark=self.mark, stderr=self.stderr)
+            limits = LIMITS if release else NEVER_RELEASED
+            run = partial(run_group, self._command(start.held), limits, mark=self.mark, stderr=self.stderr)
             return await run(on_output=self._take, started=started)
 
     def _take(self, data: bytes) -> bool:
@@ -232,7 +235,7 @@ def test_names_and_datagrams_that_go_through_are_told(way: str, tmp_path: Path) 
         "no other meter is reached": f"127.0.0.1:{SEALED_PORT}",
         "no name resolves": "example.com has an address",
         "no name server is reached": "127.0.0.1",
-        "no datagram leaves": "9 192.0.2.1",
+        "no datagram leaves": "192.0.2.1:9",
     }
 
 

@@ -1,6 +1,7 @@
 """The tests judge, on real repositories with real commands."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.dataset import Verify
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.store.project import Project
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root
@@ -193,3 +196,54 @@ def test_an_infrastructure_failure_and_a_task_without_commands_are_unscored(plac
     limited = trial(source, {"commands": [["true"]]}, outcome=Outcome.of(OutcomeKind.RATE_LIMITED))
     assert "rate_limited" in verdict_on(place, limited).reason
     assert verdict_on(place, submission()).reason == "the task has no verify commands"
+
+
+NEW_MANIFEST = b"""\
+diff --git a/requirements.txt b/requirements.txt
+new file mode 100644
+--- /dev/null
++++ b/requirements.txt
+@@ -0,0 +1 @@
++broken
+"""
+
+
+def prepared(place: WorkContext, tmp_path: Path) -> WorkContext:
+    return replace(place, project=Project(tmp_path / "project", brought_along=tmp_path / "none"))
+
+
+def asking(source: Path, commands: list[list[str]], patch: bytes | None = None, **spec: object) -> Submission:
+    return trial(source, {"commands": commands}, patch=patch, environment=EnvironmentSpec.model_validate(spec))
+
+
+def test_a_setup_that_the_patch_breaks_fails_and_what_the_machine_lacks_is_unscored(
+    place: WorkContext, source: Path, tmp_path: Path
+) -> None:
+    bench, passing = prepared(place, tmp_path), [["true"]]
+    setup = [["sh", "-c", "! test -e requirements.txt"]]
+    broken = verdict_on(bench, asking(source, passing, NEW_MANIFEST, setup=setup))
+    assert (broken.status, broken.passed, broken.patch_applied) == ("scored", False, True)
+    assert "what the patch makes of the environment cannot be prepared" in broken.reason
+    assert verdict_on(bench, asking(source, passing, FIX, setup=setup)).passed
+    for lacking in ({"setup_secrets": ["NOBODY_HAS_SET_THIS"]}, {"node": "1"}):
+        unscored = verdict_on(bench, asking(source, passing, NEW_MANIFEST, setup=setup, **lacking))
+        assert (unscored.status, unscored.passed) == ("unscored", None)
+        assert "the environment cannot be prepared" in unscored.reason
+
+
+def test_a_link_that_one_command_leaves_does_not_lead_the_start_of_the_next_one_out_of_the_checkout(
+    place: WorkContext, source: Path, tmp_path: Path
+) -> None:
+    bench, victim = prepared(place, tmp_path), tmp_path / "victim"
+    if not bench.environment.seals:
+        pytest.skip("nothing is laid over a checkout without a sandbox")
+    victim.mkdir()
+    (source / "src").mkdir()
+    (source / "src" / "a").touch()
+    git(source, "add", "-A")
+    git(source, "commit", "-q", "-m", "second")
+    moved = ["sh", "-c", f"mv src away && ln -s /oldroot{victim} src"]
+    evaluation = verdict_on(bench, asking(source, [moved, ["true"]], setup=[["mkdir", "src/made"]]))
+    assert [result.passed for result in evaluation.results] == [True, False]
+    assert "in the place of src/made, which was prepared" in evaluation.results[1].output_tail
+    assert list(victim.iterdir()) == []

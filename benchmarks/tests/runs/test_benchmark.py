@@ -136,6 +136,15 @@ def test_a_probe_that_fails_ends_it(yard: Yard, script: str, told: str) -> None:
     assert watcher.seen == []
 
 
+def test_an_agent_whose_shell_is_not_proved_is_not_probed(yard: Yard) -> None:
+    watcher = Watcher()
+    with pytest.raises(PreflightError):
+        run(bench_of(yard, f"echo 'bad key {SECRET}' >&2; exit 1", allowed_tools=["Bash"]), RunOptions(), watcher)
+    assert list(watcher.failed()) == ["shell"]
+    assert watcher.failed()["shell"].detail.endswith("exit code 1: bad key [redacted]")
+    assert "probe" not in {check.name for check in watcher.checks}
+
+
 def test_a_route_is_proved_by_an_answer_that_calls_a_tool(yard: Yard) -> None:
     # With one turn the agent ends at its limit. The probe leaves no artifacts, so the trial itself is not of interest.
     script = 'cat "$RECORDED/maxturns.jsonl"'

@@ -86,3 +86,19 @@ def test_a_dry_run_shows_what_the_agent_is_then_started_with(prepared: PreparedR
     assert sorted(files) == sorted(f"  {path}  {size}" for path, size in sizes.items())
     [standard_input] = re.findall(r"\nstandard input: (.*)", shown)
     assert notes["stdin"] == notes["files"][standard_input]
+
+
+def test_what_a_task_runs_in_is_shown_without_the_value_of_a_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDEX_TOKEN", "the-token")
+    yard = Yard(tmp_path)
+    asked = {"python": "3.11", "setup": ["pip install -e ."], "setup_secrets": ["INDEX_TOKEN"], "env": {"TZ": "UTC"}}
+    yard.file.write_bytes(orjson.dumps({**orjson.loads(yard.file.read_bytes()), "environment": asked}))
+    shown = describe(bench_of(yard))
+    told = shown.partition("\nenvironment: ")[2].partition("\nargv:")[0].splitlines()
+    assert told[0] == "host, network: model, open: on the host nothing keeps a program from the network"
+    assert [line.strip() for line in told[1:]] == [
+        "python: 3.11", "setup: pip install -e .", "setup_secrets: INDEX_TOKEN", "env: TZ=UTC",
+    ]  # fmt: skip
+    assert "the-token" not in shown

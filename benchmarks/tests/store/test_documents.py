@@ -323,13 +323,15 @@ def test_the_hashes_of_tasks_are_those_of_records_written_before_there_were_envi
     loaded = load_dataset(find_project().dataset / "quickstart.yaml")
     task = next(task for task in loaded.dataset.tasks if task.id == "slugify-unicode")
     assert loaded.task_sha256(task) == "e615cff66529335684b50c06ce62f364e3b45ffa4c018c1d02aa9c6ceb4f7cfd"
-    assert loaded.environment_sha256(task) is None
+    assert loaded.dataset.environment_of(task).sha256 is None
 
 
 def test_an_environment_has_a_hash_of_its_own(write: Write) -> None:
     def hashes(text: str) -> tuple[str, str | None]:
         loaded = load_dataset(write(text))
-        return loaded.task_sha256(loaded.dataset.tasks[0]), loaded.environment_sha256(loaded.dataset.tasks[0])
+        return loaded.task_sha256(loaded.dataset.tasks[0]), loaded.dataset.environment_of(
+            loaded.dataset.tasks[0]
+        ).sha256
 
     task, nothing = hashes(TASK)
     assert nothing is None

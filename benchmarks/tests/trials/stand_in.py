@@ -140,6 +140,7 @@ class Yard:
             "output_dir": str(self.results), "dataset": str(self.file), "timeout_seconds": 30,
             "order": "sequential", "max_retries": 0,
             "meter": False,  # the stand-in plays a recording and calls nobody
+            "allowed_tools": ["Read"],  # and has no shell that could be tried
         }  # fmt: skip
         return RunnerConfig.model_validate({**base, **self.config, **changes})
 

@@ -21,7 +21,11 @@ class Skill:
 
 @dataclass(frozen=True)
 class Job:
-    """One invocation: what to ask, where to work, what to reach."""
+    """One invocation: what to ask, where to work, what to reach.
+
+    ``variables`` are those of its environment, which the agent's commands are to have; the proxy that leads to package
+    registries is among them.
+    """
 
     prompt: str
     skill: Skill | None
@@ -31,6 +35,7 @@ class Job:
     temporary: Path
     artifacts: Path
     config: RunnerConfig
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

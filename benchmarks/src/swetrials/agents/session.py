@@ -83,7 +83,7 @@ class AgentSession:
             door: seals it; ``None``: it is not.
         """
         own = view.inside
-        job = Job(prompt, skill, route, own.checkout, own.home, own.temporary, own.artifacts, config)
+        job = Job(prompt, skill, route, own.checkout, own.home, own.temporary, own.artifacts, config, view.variables)
         binary = installed.binary if installed else Path(f"{agent.name}-NOT-INSTALLED")
         installation = installed.folder if installed else None
         return cls(agent.launch(binary, job), agent.reader(), view, environment, installation, writable, door)

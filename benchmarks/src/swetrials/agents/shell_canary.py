@@ -19,10 +19,13 @@ from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.rehearsal import Scenario, Script, ScriptStep, rehearse
 from swetrials.wire.route import Route
-from swetrials.workspace.processes import Ended, LaunchError
+from swetrials.workspace.processes import LaunchError
 
-Ask = Callable[[str, Route, Hear], Awaitable[Ended]]
-"""Puts a prompt to the agent on a route, in the environment that its attempts run in, and has what it says heard."""
+Ask = Callable[[str, Route, Hear], Awaitable[tuple[int | None, str]]]
+"""Puts a prompt to the agent on a route, in the environment that its attempts run in, and has what it says heard.
+
+Returns its exit code, and the end of what it wrote to standard error.
+"""
 
 _NAME = "shell"
 _OPENING = "task_id: shell-canary"
@@ -71,17 +74,18 @@ async def shell_canary(agent: Agent, config: RunnerConfig, ask: Ask) -> Check:
         dialects = agent.dialects - {"bedrock"} or agent.dialects
         route = Route(dialects, server.base_url, SecretStr(_KEY), config.model, region="us-east-1")
         try:
-            ended = await ask(_PROMPT, route, witness.hear)
+            exit_code, said = await ask(_PROMPT, route, witness.hear)
         except LaunchError as error:
             return Check(_NAME, "failed", str(error), f"swetrials agents install {agent.name}")
         requests = len(server.requests)
     if witness.came_back:
         return Check(_NAME, "ok", f"{agent.name} runs commands here")
-    if requests == 1 and ended.exit_code == 0:
+    if requests == 1 and exit_code == 0:
         return Check(_NAME, "skipped", f"{agent.name} offers its model no shell")
     if not requests:
-        return Check(_NAME, "failed", f"{agent.name} asks no model here: exit code {ended.exit_code}")
-    detail = f"{agent.name} runs no command here: {witness.told or f'exit code {ended.exit_code}'}"
+        detail = f"{agent.name} asks no model here: exit code {exit_code}{': ' if said else ''}{said}"
+        return Check(_NAME, "failed", detail, "mend it, or --skip-probe to go on regardless")
+    detail = f"{agent.name} runs no command here: {witness.told or f'exit code {exit_code}'}"
     return Check(_NAME, "failed", detail, "allow user namespaces here, or switch the agent's own sandbox off")
 
 

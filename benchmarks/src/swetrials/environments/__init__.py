@@ -7,6 +7,7 @@ from typing import Protocol
 from swetrials.environments.base import AbsentError, Environment
 from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
 from swetrials.environments.host import Host
+from swetrials.environments.preparation_store import PREPARATIONS
 from swetrials.plugins import Family
 from swetrials.store.project import Project
 
@@ -53,5 +54,6 @@ def environment_for(wanted: str, project: Project, *private: Path) -> Environmen
 
 
 def _installed(tools: Path) -> tuple[Path, ...]:
-    """Return the folders of the installed agents."""
-    return tuple(sorted(path for path in tools.iterdir() if path.is_dir())) if tools.is_dir() else ()
+    """Return the folders of the installed agents. Preparations are no program: nobody but the harness reaches them."""
+    folders = tools.iterdir() if tools.is_dir() else ()
+    return tuple(sorted(path for path in folders if path.is_dir() and path.name != PREPARATIONS))

@@ -10,6 +10,7 @@ from swetrials.environments.base import Layer, View
 from swetrials.environments.checkout_changes import Made, exclude
 from swetrials.environments.overlay import new_layer
 from swetrials.environments.setting_up import VENV
+from swetrials.workspace.processes import LaunchError
 
 _LAYERS = "layers"
 """The folder of an attempt's for what is written into its layers."""
@@ -48,6 +49,22 @@ def attached(view: View, *, venv: Path | None, checkout: Path, made: Made, copie
             shutil.copy2(checkout / name, outside / name, follow_symlinks=False)
     exclude(outside, made.names)
     return replace(view, layers=(*view.layers, *layers), prepared=(*view.prepared, *made.names))
+
+
+def require_in_place(view: View) -> None:
+    """Make sure that prepared folders still lie in the checkout where they were put, before a further command starts.
+
+    The one before it may have moved a folder above, and have put a link there: the start of the next one, which makes
+    the place where a layer is laid, would follow it out of the checkout.
+
+    Raises:
+        LaunchError: one does not.
+    """
+    checkout, inside = view.outside.checkout, view.inside.checkout
+    names = (str(layer.inside.relative_to(inside)) for layer in view.layers if layer.inside.is_relative_to(inside))
+    for name in names:
+        if not all(way.is_dir() and not way.is_symlink() for way in (*_ways(checkout, name), checkout / name)):
+            raise LaunchError(f"a command before it has put something else in the place of {name}, which was prepared")
 
 
 def _is_free(checkout: Path, name: str, *, for_folder: bool = False) -> bool:

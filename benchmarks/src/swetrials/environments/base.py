@@ -31,12 +31,20 @@ class AbsentError(KnownError):
 
     def __init__(self, absence: Absence) -> None:
         """Say why, and what mends it."""
-        super().__init__(f"{absence.why}; {absence.fix}")
+        super().__init__(absence)  # What it is made of again, where another machine has raised it.
         self.absence = absence
+
+    def __str__(self) -> str:
+        """Say why, and what mends it."""
+        return f"{self.absence.why}; {self.absence.fix}"
 
 
 class PreparationError(KnownError):
-    """An environment cannot be prepared; the message says which command failed, how, and where its output is."""
+    """An environment cannot be prepared; the message says why, and where what was printed is kept."""
+
+
+class SetupError(PreparationError):
+    """A command of the dataset's setup failed, with all there that it is to be given."""
 
 
 Network = Literal["open", "none"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from swetrials.environments.base import Environment
-from swetrials.records.environment import EnvironmentRecord
+from swetrials.records.environment import EnvironmentRecord, EnvironmentSpec
 
 _ROOT = Path("/")
 
@@ -57,30 +57,27 @@ class Machine:
 
 
 def environment_record(
-    environment: Environment,
-    machine: Machine,
-    *,
-    preparation_sha256: str | None = None,
-    memory_gb_asked: float | None = None,
+    environment: Environment, machine: Machine, asked: EnvironmentSpec, *, preparation_sha256: str | None = None
 ) -> EnvironmentRecord:
     """Return the record of what an attempt, or a verification, ran in.
 
     Args:
         environment: it.
         machine: as it was when it began.
+        asked: what the dataset asks for.
         preparation_sha256: of what was prepared; ``None``: nothing was.
-        memory_gb_asked: the limit that the dataset asks for.
     """
-    asked = ("memory_gb",) if memory_gb_asked is not None else ()
+    limits = ("memory_gb",) if asked.memory_gb is not None else ()
     return EnvironmentRecord(
         kind=environment.kind,
         engine=environment.engine,
+        spec_sha256=asked.sha256,
         preparation_sha256=preparation_sha256,
         cores=machine.cores,
         memory_gb=machine.memory_gb,
         load=machine.load,
-        limits_kept=tuple(name for name in asked if name in environment.keeps),
-        limits_not_kept=tuple(name for name in asked if name not in environment.keeps),
+        limits_kept=tuple(name for name in limits if name in environment.keeps),
+        limits_not_kept=tuple(name for name in limits if name not in environment.keeps),
     )
 
 

@@ -10,8 +10,9 @@ socket that keeps messages apart.
 3. It joins the network namespace, by way of the user namespace that owns it (``ioctl_ns(2)``, ``NS_GET_USERNS``; the
    user namespace of a process may be another one, from which the network cannot be joined), makes the route's listening
    socket there and sends it back. Then it joins the others.
-4. A child of it, in the namespace of processes too, becomes the user that the command runs as, and knocks. It sends a
-   line for each canary: ``held``, ``open`` or ``untried``, a tab, the name, a tab, and what came of it.
+4. A child of it, in the namespace of processes too, becomes the user that the command runs as, and knocks. When that
+   child is gone, so that the command sees nobody, a line for each canary is sent: ``held``, ``open`` or ``untried``,
+   a tab, the name, a tab, and what came of it.
 
 What goes wrong is sent as a line ``failed``, a tab and the reason. Every wait ends when the harness or the sandbox
 does, for then the files end; what is beyond that, an alarm ends.
@@ -51,13 +52,13 @@ _QUERY = b"\x27\x0d\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x03com\x0
 """Its address, asked for (RFC 1035, section 4)."""
 
 _ELSEWHERE = (
-    ("192.0.2.1", 9),  # an address for examples, RFC 5737
-    ("10.0.0.1", 9),
-    ("169.254.169.254", 80),
-    ("224.0.0.251", 5353),
-    ("255.255.255.255", 9),
-    ("2001:db8::1", 9),  # RFC 3849
-    ("fe80::1", 9),
+    "192.0.2.1:9",  # an address for examples, RFC 5737
+    "10.0.0.1:9",
+    "169.254.169.254:80",
+    "224.0.0.251:5353",
+    "255.255.255.255:9",
+    "2001:db8::1:9",  # RFC 3849
+    "fe80::1:9",
 )
 
 _CLOSED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ECONNREFUSED, errno.ELOOP})
@@ -87,25 +88,26 @@ def main(words: Sequence[str]) -> None:
     """Do it."""
     control, info, ready = map(int, words)
     harness = _socket.socket(fileno=control)
-    _answering(harness, lambda: _seal_when_started(harness, info, ready))
+    harness.send(_answer(lambda: _seal_when_started(harness, info, ready)))
 
 
-def _answering(harness: _socket.socket, what: Callable[[], None]) -> None:
+def _answer(what: Callable[[], str]) -> bytes:
     try:
-        what()
+        answer = what()
     except ProbeError as error:
-        harness.send(f"failed\t{error}".encode())
+        answer = f"failed\t{error}"
     except OSError as error:
-        harness.send(f"failed\t{error.filename or ''} {error.strerror or error}".encode(errors="replace"))
+        answer = f"failed\t{error.filename or ''} {error.strerror or error}"
+    return answer.encode(errors="replace")
 
 
-def _seal_when_started(harness: _socket.socket, info: int, ready: int) -> None:
+def _seal_when_started(harness: _socket.socket, info: int, ready: int) -> str:
     order = [_cut(line) for line in harness.recv(1 << 20).decode(errors="surrogateescape").splitlines()]
     first = _first_process(info)
     if not _read(ready, until=b"\n"):
         raise ProbeError("the sandbox ended before its command began")
     signal.alarm(_SECONDS)
-    _seal(harness, first, order)
+    return _seal(harness, first, order)
 
 
 def _cut(line: str) -> tuple[str, str]:
@@ -122,32 +124,36 @@ def _read(file: int, until: bytes) -> bytes:
 
 
 def _first_process(info: int) -> int:
-    told = _read(info, until=b"")
+    # Not to the end: what has inherited the file may keep it open for as long as it runs.
+    told = _read(info, until=b"}\n")
     number = told.partition(b'"child-pid":')[2].strip().partition(b",")[0].rstrip(b"\n }")
     if not number.isdigit():
         raise ProbeError("the sandbox did not start")
     return int(number)
 
 
-def _seal(harness: _socket.socket, first: int, order: Sequence[tuple[str, str]]) -> None:
+def _seal(harness: _socket.socket, first: int, order: Sequence[tuple[str, str]]) -> str:
     if _inode(f"/proc/{first}/ns/net") == _inode("/proc/self/ns/net"):
         raise ProbeError("the sandbox has the machine's own network")
     port = int(dict(order)["port"])
     _join(first)
     _send_listener(harness, port)
+    knocks, told = os.pipe()
     if (child := os.fork()) == 0:
         signal.alarm(_SECONDS)
-        _answering(harness, lambda: _knock(harness, port, order))
+        os.write(told, _answer(lambda: _knock(port, order)))
         os._exit(0)
+    os.close(told)
+    answer = _read(knocks, until=b"")
     if os.waitpid(child, 0)[1] != 0:
         raise ProbeError("the program that tries the canaries died")
+    return answer.decode(errors="replace")
 
 
-def _knock(harness: _socket.socket, port: int, order: Sequence[tuple[str, str]]) -> None:
+def _knock(port: int, order: Sequence[tuple[str, str]]) -> str:
     _become_the_command()
     states = {True: "held", False: "open", None: "untried"}
-    lines = ["\t".join((states[held], name, detail)) for held, name, detail in _canaries(port, order)]
-    harness.send("\n".join(lines).encode(errors="replace"))
+    return "\n".join("\t".join((states[held], name, detail)) for held, name, detail in _canaries(port, order))
 
 
 def _inode(path: str) -> int:
@@ -221,9 +227,8 @@ def _canaries(port: int, order: Sequence[tuple[str, str]]) -> Iterator[Canary]:
         if values:
             yield _none_of(name, values, reaches)
     yield _no_name_resolves()
-    yield _none_of("no name server is reached", _name_servers(), lambda server: _send(server, 53, _QUERY))
-    elsewhere = [f"{port} {host}" for host, port in _ELSEWHERE]
-    yield _none_of("no datagram leaves", elsewhere, lambda there: _send(there.split()[1], int(there.split()[0]), b"?"))
+    yield _none_of("no name server is reached", _name_servers(), _answers_names)
+    yield _none_of("no datagram leaves", _ELSEWHERE, _leaves)
 
 
 def _is_up(interface: str) -> bool:
@@ -268,15 +273,27 @@ def _family(host: str) -> int:
     return _socket.AF_INET6 if ":" in host else _socket.AF_INET
 
 
-def _send(host: str, port: int, datagram: bytes) -> bool:
-    """Whether a datagram goes off and nobody refuses it."""
+def _leaves(address: str) -> bool:
+    """Whether a datagram goes off, whatever becomes of it: without a way there it is not even taken."""
+    host, _, port = address.rpartition(":")
     try:
         with _Socket(_family(host), _socket.SOCK_DGRAM) as sending:
-            sending.settimeout(_KNOCK_SECONDS)
             sending.setsockopt(_socket.SOL_SOCKET, _socket.SO_BROADCAST, 1)
-            sending.connect((host.partition("%")[0], port))
-            sending.send(datagram)
-            sending.recv(512)
+            sending.connect((host, int(port)))
+            sending.send(b"?")
+    except OSError:
+        return False
+    return True
+
+
+def _answers_names(server: str) -> bool:
+    """Whether a name server is sent a query and nobody refuses it; it may be one of loopback, which is another here."""
+    try:
+        with _Socket(_family(server), _socket.SOCK_DGRAM) as asking:
+            asking.settimeout(_KNOCK_SECONDS)
+            asking.connect((server.partition("%")[0], 53))
+            asking.send(_QUERY)
+            asking.recv(512)
     except TimeoutError:
         return True
     except OSError:

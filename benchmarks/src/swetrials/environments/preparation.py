@@ -159,7 +159,8 @@ class Preparations:
         """Hold the preparation of a source for as long as the block runs; it is made first where it is not there.
 
         Raises:
-            PreparationError: a command of setup failed, or a secret is left in what it made.
+            SetupError: a command of setup failed.
+            PreparationError: something else did, or a secret is left in what setup made.
             ToolMissingError: this machine has not the Python, the Node or the uv that is asked for.
             SecretError: a secret that setup is to see is not set.
             PatchError: the patch does not fit the commit.
@@ -189,7 +190,7 @@ class Preparations:
     async def changed_by_patch(self, source: Source) -> bool:
         """Return whether a source's patch changes what is prepared: a manifest, or another file that setup depends on.
 
-        Where it does, a setup that fails is the patch's fault.
+        Where it does, a command of setup that fails (``SetupError``) is the patch's fault.
 
         Raises:
             ToolMissingError: this machine has not the Python, the Node or the uv that is asked for.
@@ -262,7 +263,7 @@ class Preparations:
                 with suppress(OSError):
                     self.store.logs.mkdir(exist_ok=True)
                     shutil.copyfile(kept / _LOG, self.store.log(sha256))
-                raise PreparationError(f"{error}; its output: {self.store.log(sha256)}") from None
+                raise type(error)(f"{error}; its output: {self.store.log(sha256)}") from None
             made = await run_sync(made_since, before, space.checkout)
             await run_sync(_keep, made, space.checkout, kept)
             await run_sync(setup.refuse_secrets_in, kept)

@@ -28,7 +28,10 @@ SEALED_PORT = 24117
 32768 on), and none that agents try."""
 
 _PROBE = str(Path(__file__).with_name("namespace_probe.py"))
-_START_SECONDS = 120.0
+_START_SECONDS = 30.0
+"""Until the command waits: its folders are looked through before, which takes long where they hold many files. Who dies
+meanwhile is told of at once."""
+
 _PROBE_SECONDS = 15.0
 _LONGEST_MESSAGE_BYTES = 1 << 20
 

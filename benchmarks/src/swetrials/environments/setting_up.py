@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from swetrials.environments.base import Environment, PreparationError, View
+from swetrials.environments.base import Environment, PreparationError, SetupError, View
 from swetrials.environments.checkout_changes import contents, exclude, made_since, put_back
 from swetrials.environments.secret_search import secret_in, told_apart
 from swetrials.environments.toolchain import Toolchain
@@ -61,19 +61,23 @@ class Setup:
             log: file for what the commands print, secrets masked.
 
         Raises:
-            PreparationError: a command failed, or did not end in time.
+            SetupError: a command of setup failed, or did not end in time.
+            PreparationError: the virtual environment cannot be made, or the disk is full.
             OSError: the log cannot be written.
         """
         venv = view.inside.root / VENV
         if self.spec.python:
             words = (str(self.tools.uv), "venv", "--no-project", "--no-config", "--allow-existing")
-            await self._run((*words, "--python", str(self.tools.python), str(venv)), view, log, {})
+            made = await self._run((*words, "--python", str(self.tools.python), str(venv)), view, log, {})
+            if made:
+                raise PreparationError(made)
             # What brings pip along needs no network; an interpreter without it has none to give.
-            await self._run(
-                (str(venv / "bin" / "python"), "-m", "ensurepip", "--default-pip"), view, log, {}, needed=False
-            )
+            await self._run((str(venv / "bin" / "python"), "-m", "ensurepip", "--default-pip"), view, log, {})
         for argv in self.spec.setup:
-            await self._run(argv, view, log, self.secrets)
+            if failure := await self._run(argv, view, log, self.secrets):
+                if free_bytes(view.outside.root) < _FULL_DISK_BYTES:
+                    raise PreparationError(f"the disk is full: {failure}")
+                raise SetupError(failure)
 
     def refuse_secrets_in(self, folder: Path) -> None:
         """Make sure that no value of a secret is left in a folder.
@@ -89,9 +93,8 @@ class Setup:
                 "could read it; let it use the value without keeping it"
             )
 
-    async def _run(
-        self, argv: Sequence[str], view: View, log: Path, secrets: Mapping[str, str], *, needed: bool = True
-    ) -> None:
+    async def _run(self, argv: Sequence[str], view: View, log: Path, secrets: Mapping[str, str]) -> str:
+        """Run a command, and return how it failed; empty when it did not."""
         space = view.outside
         command = self.environment.command(
             argv,
@@ -106,17 +109,16 @@ class Setup:
         try:
             ended, output = await run_captured(command, limits, mark=space.root.name, tail_bytes=_LOG_BYTES)
         except LaunchError as error:
-            raise PreparationError(f"setup: {error}") from None
+            return f"setup: {error}"
         said = self.redactor.bytes(output)
         with suppress(OSError), log.open("ab") as file:  # on a full disk, what the command met says more
             file.write(self.redactor.text(f"$ {shown}\n").encode(errors="replace") + said)
-        if not needed or (ended.cause == "exited" and ended.exit_code == 0):
-            return
+        if ended.cause == "exited" and ended.exit_code == 0:
+            return ""
         how = "was stopped after" if ended.cause == "wall_limit" else f"ended with exit code {ended.exit_code} after"
-        full = "; the disk is full" if free_bytes(space.root) < _FULL_DISK_BYTES else ""
         last = _telling_line(said.decode(errors="replace"))
-        told = self.redactor.text(f"setup: `{shown}` {how} {ended.wall_seconds:.0f} s{full}")
-        raise PreparationError(f"{told}: {last}" if last else told)
+        told = self.redactor.text(f"setup: `{shown}` {how} {ended.wall_seconds:.0f} s")
+        return f"{told}: {last}" if last else told
 
     def _variables(self, view: View) -> dict[str, str]:
         given = variables(view, self.spec)
@@ -132,7 +134,8 @@ async def set_up_here(setup: Setup, view: View) -> View:
     Files of the commit that it changed are put back.
 
     Raises:
-        PreparationError: a command failed, or a secret is left in a file.
+        SetupError: a command of setup failed.
+        PreparationError: something else did, or a secret is left in a file.
         OSError: a file cannot be read or written.
     """
     space = view.outside

@@ -11,6 +11,8 @@ from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
 
+_LAST_WORDS = 300
+
 
 @dataclass(frozen=True)
 class WorkContext:
@@ -43,6 +45,14 @@ class WorkContext:
             redactor=self.redactor,
             max_gb=self.preparations_max_gb,
         )
+
+    def last_words(self, stderr: Path) -> str:
+        """Return the end of what a command wrote to standard error, without secrets.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        return self.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-_LAST_WORDS:]
 
     def hiding(self, secrets: Iterable[str]) -> Self:
         """Return a place that masks further secrets."""

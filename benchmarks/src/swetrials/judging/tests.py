@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import ClassVar, Literal
 import orjson
 from anyio import to_thread
 
-from swetrials.environments.base import Environment, Held, Network, PreparationError, View
+from swetrials.environments.attaching import require_in_place
+from swetrials.environments.base import Environment, Held, Network, PreparationError, SetupError, View
 from swetrials.environments.door import Door, behind
 from swetrials.environments.machine import Machine, environment_record
 from swetrials.environments.preparation import Source
@@ -57,16 +58,18 @@ class TestsJudge:
     label: ClassVar[str] = TESTS
 
     def scored_sha256(self, submission: Submission) -> str:
-        """Return the hash of the commands, their limit, and the bytes of the hidden files.
+        """Return the hash of the commands, their limit, what they run in, and the bytes of the hidden files.
 
         Raises:
             OSError: a hidden file cannot be read.
         """
         verify = submission.task.verify
-        scoring = {
+        scoring: dict[str, object] = {
             "verify": verify.model_dump(mode="json", exclude={"hidden_files"}) if verify else None,
             "hidden_files": contents(submission.hidden_files),
         }
+        if asked := submission.environment.sha256:
+            scoring["environment"] = asked
         return sha256_of(orjson.dumps(scoring, option=orjson.OPT_SORT_KEYS))
 
     def asks(self, submission: Submission) -> bool:
@@ -110,26 +113,23 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
     except PlacementError as error:
         return _failed(str(error), patch_applied=True) if submission.patch else _unscored(str(error))
     view = place.environment.view(space, repository_name(submission.repo))
+    source = Source(submission.environment, submission.repo, submission.commit, submission.patch or b"")
     try:
-        async with place.preparations.holding(_source(submission, submission.patch or b"")) as preparation:
+        async with place.preparations.holding(source) as preparation:
             return await _verified_in(await preparation.attach(view), submission, verify, place, preparation.sha256)
     except PreparationError as error:
-        return await _unprepared(submission, place, error)
+        return await _unprepared(source, place, error)
 
 
-def _source(submission: Submission, patch: bytes) -> Source:
-    return Source(submission.environment, submission.repo, submission.commit, patch)
+async def _unprepared(source: Source, place: WorkContext, error: PreparationError) -> TestsEvaluation:
+    """Tell whose fault it is that there is no environment.
 
-
-async def _unprepared(submission: Submission, place: WorkContext, error: PreparationError) -> TestsEvaluation:
-    """Tell whose fault it is that there is no environment: the patch's, where there is one without it."""
+    It is the patch's where a command of setup fails, and the patch changes what that depends on. A tool that this
+    machine has not, a secret that is not set or a full disk is nobody's who was judged.
+    """
     told = place.redactor.text(str(error))
-    if submission.patch:
-        with suppress(PreparationError):
-            async with place.preparations.holding(_source(submission, b"")):
-                return _failed(
-                    f"what the patch makes of the environment cannot be prepared: {told}", patch_applied=True
-                )
+    if isinstance(error, SetupError) and await place.preparations.changed_by_patch(source):
+        return _failed(f"what the patch makes of the environment cannot be prepared: {told}", patch_applied=True)
     return _unscored(f"the environment cannot be prepared: {told}")
 
 
@@ -146,8 +146,8 @@ async def _verified_in(
             "environment": environment_record(
                 place.environment,
                 machine,
+                submission.environment,
                 preparation_sha256=preparation_sha256,
-                memory_gb_asked=submission.environment.memory_gb,
             ),
             "sealing": reach.sealing,
             "registries": reach.registries(),
@@ -187,6 +187,7 @@ async def _run(
     writable = (space.checkout, space.home, space.temporary)
 
     def confined(network: Network, held: Held | None) -> Command:
+        require_in_place(view)
         return place.environment.command(argv, view, variables={}, writable=writable, network=network, held=held)
 
     limits = ProcessLimits(wall_seconds=limit_seconds)

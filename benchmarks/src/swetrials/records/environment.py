@@ -1,5 +1,7 @@
 """What commands run in: what a dataset asks for, and what there was."""
 
+import hashlib
+import json
 import re
 from typing import Annotated, Self
 
@@ -145,6 +147,17 @@ class EnvironmentSpec(Record):
     def prepares(self) -> bool:
         """Whether anything has to be there before a command runs."""
         return bool(self.python or self.setup)
+
+    @property
+    def sha256(self) -> str | None:
+        """The SHA-256 of what is asked for; ``None``: nothing is.
+
+        With the commit it says what is prepared, but for the versions that a machine has of its tools.
+        """
+        if self == EnvironmentSpec():
+            return None
+        asked = self.model_dump(mode="json", exclude_defaults=True)
+        return hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 class EnvironmentRecord(Record):

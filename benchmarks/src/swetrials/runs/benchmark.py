@@ -24,6 +24,7 @@ from swetrials.store.results import TRASH, TrialFolder
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
 from swetrials.trials.recovery import recover_killed
+from swetrials.trials.resume_state import marked
 from swetrials.trials.run_context import Listener, RunContext
 from swetrials.trials.schedule import run_trials
 from swetrials.trials.trial import Observer
@@ -108,7 +109,7 @@ async def run_plan(
     with _only_run(prepared.plan.scopes):
         recover_killed(prepared.plan.scopes, prepared.prices)
         standing = await run_sync(prepared.standings)
-        kept = [s for s in standing if options.resume and s.finished]
+        kept = [s for s in standing if options.resume and s.stays(force=options.force)]
         to_run = [s for s in standing if s not in kept]
         expected = forecast(prepared, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
@@ -116,7 +117,7 @@ async def run_plan(
         async with AsyncExitStack() as held, prepared.executor.open(prepared.config) as machines:
             more = partial(more_checks, len(to_run)) if more_checks else None
             asked = run_sources(prepared, [standing.trial for standing in to_run])
-            environment = environment_checks(prepared.context(hosting), asked, prepared.plan.networks, held)
+            environment = environment_checks(prepared, hosting, asked, held)
             await preflight(prepared, hosting, options, viewer, about, environment, more, machines, idle=not to_run)
             if in_the_way := sum(s.stale for s in to_run):
                 viewer.say(f"  earlier trials move to {prepared.plan.output / TRASH} as theirs begin: {in_the_way}")
@@ -124,13 +125,14 @@ async def run_plan(
             budget = expected.budget(prepared.config.max_budget_usd)
             context = prepared.context(hosting, keep_checkouts=options.keep_checkouts, budget=budget)
             context = replace(context, listen=viewer.listener or context.listen)
+            stay = [metrics for metrics in map(marked, kept) if metrics is not None]
             with locked(prepared, judge):
                 made = await run_trials(
                     context, prepared.plan.dataset, to_run, prepared.plan.output, viewer.progress, machines
                 )
     return RunResult(
         tuple(made),
-        tuple(s.state for s in kept if isinstance(s.state, Metrics)),
+        tuple(stay),
         tuple(trial.folder for trial in prepared.plan.trials),
     )
 
@@ -208,7 +210,9 @@ async def _first_checks(prepared: PreparedRun, hosting: Hosting, about: Sequence
 
 async def _agent_checks(prepared: PreparedRun, context: RunContext) -> AsyncIterator[Check]:
     if not prepared.provider.scripted:  # there nothing is lost by an agent that cannot work
-        yield await shell_check(context)
+        yield (shell := await shell_check(context))
+        if shell.status == "failed":
+            return
     yield await probe(prepared, context)
 
 

@@ -1,12 +1,17 @@
 """Showing what a run would start, exactly, without starting it."""
 
 import shlex
+import socket
+from collections.abc import Iterator
 
 from swetrials.agents.install import find
 from swetrials.agents.session import AgentSession
+from swetrials.environments.door import Door
 from swetrials.records.dataset import repository_name
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
+from swetrials.trials.metered_way import open_because
 from swetrials.trials.plan import Trial, prompt_for
 from swetrials.workspace.space import Space
 
@@ -26,6 +31,8 @@ def _trial(prepared: PreparedRun, trial: Trial) -> str:
     space = Space.at(prepared.place.work_root, f"{trial.label}-1-ID")
     view = environment.view(space, repository_name(prepared.plan.dataset.repo_address(trial.task)))
     prompt = prompt_for(trial.task, view.inside.checkout, view.inside.artifacts)
+    asked = prepared.plan.dataset.dataset.environment_of(trial.task)
+    open_why = open_because(environment, asked, meter=prepared.config.meter)
     session = AgentSession.of(
         prepared.agent,
         find(prepared.agent.package, prepared.project.tools),
@@ -36,12 +43,14 @@ def _trial(prepared: PreparedRun, trial: Trial) -> str:
         config=prepared.config,
         environment=environment,
         writable=space.folders,
+        door=None if open_why else _NO_DOOR,
     )
     launch, command = session.launch, session.command
     lines = [
         f"== {trial.label}: {trial.folder.path}",
         f"cwd: {view.inside.checkout}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
-        f"environment: {environment.kind}",
+        f"environment: {environment.kind}, network: {asked.network}, {f'open: {open_why}' if open_why else 'sealed'}",
+        *_prepared(asked),
         "argv:",
         *(f"  {shlex.quote(word)}" for word in command.argv),
         f"standard input: {launch.stdin or 'empty'}",
@@ -56,3 +65,19 @@ def _trial(prepared: PreparedRun, trial: Trial) -> str:
         *(f"  {line}" for line in prompt.splitlines()),
     ]
     return prepared.place.redactor.text("\n".join(lines))
+
+
+def _prepared(asked: EnvironmentSpec) -> Iterator[str]:
+    """Tell what would be prepared beforehand: of secrets the names, of files the patterns."""
+    told = asked.model_dump(mode="json", exclude_defaults=True, exclude={"network", "env"})
+    for name, value in told.items():
+        values = value if isinstance(value, list) else [value]
+        yield from (f"  {name}: {shlex.join(one) if isinstance(one, list) else one}" for one in values)
+    yield from (f"  env: {name}={value}" for name, value in asked.env.items())
+
+
+async def _never(listening: socket.socket) -> None:
+    """Serve nobody: nothing is started."""
+
+
+_NO_DOOR = Door(_never, "model", lambda sealing: None)

@@ -13,16 +13,17 @@ from swetrials.environments.preparation import Source
 from swetrials.environments.preparation_checks import preparation_checks
 from swetrials.environments.registries import registry_settings
 from swetrials.environments.sealing import SealError
+from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.sealing import NetworkAllowed, Sealing
+from swetrials.records.sealing import Sealing
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.runs.sealing_rules import sealing_refusals
 from swetrials.trials.metered_way import open_way
 from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import RunContext
 from swetrials.wire.route import Route
-from swetrials.workspace.processes import Command, Ended, LaunchError, ProcessLimits, run_captured
+from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_captured
 from swetrials.workspace.space import attempt_space_aside
 
 _SEALING = "sealing"
@@ -42,20 +43,19 @@ def run_sources(prepared: PreparedRun, trials: Iterable[Trial]) -> tuple[Source,
 
 
 async def environment_checks(
-    context: RunContext,
-    sources: Sequence[Source],
-    networks: Sequence[tuple[str, NetworkAllowed]],
-    held: AsyncExitStack,
+    prepared: PreparedRun, hosting: Hosting, sources: Sequence[Source], held: AsyncExitStack
 ) -> AsyncIterator[Check]:
     """Seal and prepare what commands are to run in.
 
     Args:
-        context: of the run.
+        prepared: the run.
+        hosting: its provider at work.
         sources: what its trials run in.
-        networks: its tasks, with what each may reach.
         held: holds what is prepared for as long as the run goes on.
     """
-    refusals = list(sealing_refusals(context.config, context.agent, context.place.environment, networks))
+    context = prepared.context(hosting)
+    environment = context.place.environment
+    refusals = list(sealing_refusals(context.config, context.agent, environment, prepared.plan.networks))
     for check in refusals:
         yield check
     if refusals:
@@ -124,11 +124,12 @@ async def shell_check(context: RunContext) -> Check:
     return await shell_canary(context.agent, context.config, partial(_asked, context))
 
 
-async def _asked(context: RunContext, prompt: str, route: Route, hear: Hear) -> Ended:
+async def _asked(context: RunContext, prompt: str, route: Route, hear: Hear) -> tuple[int | None, str]:
     attempt_id, asked = f"shell-{secrets.token_hex(6)}", EnvironmentSpec()
     async with attempt_space_aside(context.place.work_root, attempt_id) as space:
-        view = context.place.environment.view(space, "shell")
+        view, stderr = context.place.environment.view(space, "shell"), space.root / "stderr.log"
         async with open_way(context, route, space.root / "requests.jsonl", asked) as way:
             door = way.door(asked, lambda sealing: None)
             session: AgentSession = context.agent_session(view, prompt, way.route, space.folders, skill=None, door=door)
-            return await session.run(ProcessLimits(_SECONDS), stderr=space.root / "stderr.log", hear=hear)
+            ended = await session.run(ProcessLimits(_SECONDS), stderr=stderr, hear=hear)
+        return ended.exit_code, context.place.last_words(stderr)

@@ -127,8 +127,12 @@ def stale_check(standings: Sequence[Standing], *, yes: bool, resume: bool, force
             fix = f"the commit that they ran at as the ref of their tasks keeps them; or {fix}"
         return Check("results", "failed", detail, fix)
     if resume:
-        finished = sum(s.finished for s in stale)
-        return Check("results", "ok", f"resuming: {finished} finished trials stay, {len(standings) - finished} to run")
+        finished = [s for s in stale if s.stays(force=force)]
+        told = f"resuming: {len(finished)} finished trials stay, {len(standings) - len(finished)} to run"
+        if differently := [s.trial.label for s in finished if s.prepared_differently]:
+            told = f"{told}; prepared differently than the dataset asks for by now: {_listed(differently)}"
+            return Check("results", "warning", told, "--resume --force to run them again; their tests are scored anew")
+        return Check("results", "ok", told)
     listed = _listed([f"{s.trial.label} ({_state(s)})" for s in stale])
     if yes:
         return Check("results", "warning", f"earlier trials move to .trash: {listed}")
@@ -176,7 +180,7 @@ async def probe(prepared: PreparedRun, context: RunContext) -> Check:
             return Check("probe", "failed", str(error), f"swetrials agents install {prepared.agent.name}")
         except SealError as error:
             return Check("sealing", "failed", str(error), "mend it, or go without: --environment host")
-        said = context.place.redactor.bytes(stderr.read_bytes()).decode(errors="replace").strip()[-300:]
+        said = context.place.last_words(stderr)
     tally, seen = session.tally, way.meter.block() if way.meter is not None else None
     if _answered(tally, seen):
         if seen is not None and (others := another_answered(prepared.config.model, seen.models_served)):

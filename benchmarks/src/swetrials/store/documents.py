@@ -9,7 +9,6 @@ import orjson
 from pydantic import BaseModel
 
 from swetrials.records.dataset import Dataset, Task, is_local_address
-from swetrials.records.environment import EnvironmentSpec
 from swetrials.store.configuration import load_config
 from swetrials.store.problems import DocumentError, Problem
 from swetrials.store.validation import Origin, validated
@@ -60,17 +59,9 @@ class LoadedDataset:
     def task_sha256(self, task: Task) -> str:
         """Return the SHA-256 of a task's text and settings, ground truth included, whatever their order in the file.
 
-        Its environment is not in it: that has a hash of its own (:meth:`environment_sha256`).
+        Its environment is not in it: that has a hash of its own (:attr:`EnvironmentSpec.sha256`).
         """
         return _sha256_of(task.model_dump(mode="json", exclude={"environment"}))
-
-    def environment_sha256(self, task: Task) -> str | None:
-        """Return the SHA-256 of what a task's commands run in, as it is asked for; ``None``: nothing is asked for.
-
-        With the commit it says what is prepared, but for the versions that a machine has of its tools.
-        """
-        spec = self.dataset.environment_of(task)
-        return _sha256_of(spec.model_dump(mode="json", exclude_defaults=True)) if spec != EnvironmentSpec() else None
 
 
 def load_dataset(path: Path) -> LoadedDataset:

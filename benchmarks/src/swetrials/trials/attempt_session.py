@@ -93,8 +93,8 @@ class AttemptSession:
         return environment_record(
             self.context.place.environment,
             self.machine,
+            self.asked,
             preparation_sha256=self.preparation_sha256,
-            memory_gb_asked=self.asked.memory_gb,
         )
 
     def judge(self, sealing: Sealing) -> None:

@@ -13,9 +13,7 @@ from swetrials.trials.plan import prompt_for
 _SEEN = {"repo_instructions", "permission_mode", "allowed_tools", "settings_sha256"}
 
 
-def given_sha256(
-    task: Task, commit: str, skill_sha256: str, limits: Limits, environment_sha256: str | None = None
-) -> str:
+def given_sha256(task: Task, commit: str, skill_sha256: str, limits: Limits) -> str:
     """Return the hash of all that an agent is given in a trial, by content. While it is the same, the trial is valid.
 
     In it are:
@@ -27,18 +25,18 @@ def given_sha256(
       answers, in the template's words;
     - the text of the skill, and the artifacts asked for;
     - the settings that change what the agent sees or may do: ``repo_instructions``, ``permission_mode``,
-      ``allowed_tools`` and the content of ``settings_file``;
-    - what its commands run in, where the dataset asks for anything: with the commit, that says what is prepared.
+      ``allowed_tools`` and the content of ``settings_file``.
 
-    Not in it is what scores a trial (``verify``, hidden files, ground truth: see ``Judge.scored_sha256``). Model,
-    provider, agent and the limits in numbers stand beside it in the fingerprint.
+    Not in it is what scores a trial (``verify``, hidden files, ground truth: see ``Judge.scored_sha256``), nor what its
+    commands ran in, which the record tells: where the dataset asks for something else by now, the trial stands and is
+    marked (:attr:`~swetrials.trials.resume_state.Standing.prepared_differently`). Model, provider, agent and the limits
+    in numbers stand beside it in the fingerprint.
 
     Args:
         task: as the dataset words it.
         commit: what its ref was resolved to.
         skill_sha256: of the skill's text.
         limits: of the run.
-        environment_sha256: of what the dataset asks for (``LoadedDataset.environment_sha256``); ``None``: nothing.
     """
     pinned = task.model_copy(update={"ref": commit})
     given = {
@@ -47,8 +45,6 @@ def given_sha256(
         "skill_sha256": skill_sha256,
         "artifacts": EXPECTED_ARTIFACTS,
         **limits.model_dump(mode="json", include=_SEEN),
-        # Left out where there is none: records of before there were environments stay what they are.
-        **({"environment_sha256": environment_sha256} if environment_sha256 else {}),
     }
     return sha256_of(orjson.dumps(given, option=orjson.OPT_SORT_KEYS))
 

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from swetrials.records.fingerprint import Fingerprint
-from swetrials.records.metrics import Metrics
-from swetrials.store.files import RecordError, sha256_of
+from swetrials.records.metrics import Finding, Metrics
+from swetrials.store.files import RecordError, sha256_of, write_record
 from swetrials.store.results import TrialFolder, state_of
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.plan import Plan, Trial, prompt_sha256
 
 _COMMIT_LETTERS = 12
+_PREPARED_DIFFERENTLY = "prepared_differently"
 
 Commits = Mapping[tuple[str, str], str]
 """What the refs of a run stand for, by the repository's address and the ref; one that cannot be found is not there."""
@@ -22,18 +23,24 @@ class Standing:
     """A planned trial and what is on disk of it already.
 
     ``differs`` names what makes a record on disk that of another run; it is empty for one of this run. ``commit`` is
-    what the trial's ref stands for now.
+    what the trial's ref stands for now. ``prepared_differently``: its commands ran in something else than the dataset
+    asks for by now, which makes it no other trial.
     """
 
     trial: Trial
     state: Metrics | RecordError | None = None
     differs: tuple[str, ...] = ()
     commit: str | None = None
+    prepared_differently: bool = False
 
     @property
     def finished(self) -> bool:
         """Whether its record says something about model or agent, so that running it again would pay twice."""
         return self._says_something and not self.differs
+
+    def stays(self, *, force: bool) -> bool:
+        """Whether a run that is resumed leaves it as it is; ``force`` repeats what was prepared differently."""
+        return self.finished and not (force and self.prepared_differently)
 
     @property
     def foreign(self) -> bool:
@@ -81,6 +88,23 @@ class Standing:
         return self.trial.folder
 
 
+def marked(standing: Standing) -> Metrics | None:
+    """Return the record of a trial that stays; where it was prepared differently, it says so from now on.
+
+    Raises:
+        OSError: the disk is full or not writable.
+    """
+    metrics = standing.state
+    if not isinstance(metrics, Metrics) or not standing.prepared_differently:
+        return metrics if isinstance(metrics, Metrics) else None
+    if all(finding.code != _PREPARED_DIFFERENTLY for finding in metrics.findings):
+        message = "its commands ran in another environment than the dataset asks for by now (repeat: --resume --force)"
+        finding = Finding(code=_PREPARED_DIFFERENTLY, severity="warning", message=message)
+        metrics = metrics.model_copy(update={"findings": (*metrics.findings, finding)})
+        write_record(standing.folder.metrics_file, metrics)
+    return metrics
+
+
 def _short(commit: str | None) -> str:
     return (commit or "unknown")[:_COMMIT_LETTERS]
 
@@ -101,7 +125,15 @@ def _standing(plan: Plan, trial: Trial, agent_version: str | None, commits: Comm
     expected = fingerprint(plan, trial, agent_version, commits)
     if not isinstance(state, Metrics):
         return Standing(trial, state, commit=expected.commit)
-    return Standing(trial, state, expected.trial_differences(Fingerprint.of(state)), expected.commit)
+    ran_in = state.environment
+    asked = plan.dataset.dataset.environment_of(trial.task).sha256
+    return Standing(
+        trial,
+        state,
+        expected.trial_differences(Fingerprint.of(state)),
+        expected.commit,
+        prepared_differently=ran_in is not None and ran_in.spec_sha256 != asked,
+    )
 
 
 def fingerprint(plan: Plan, trial: Trial, agent_version: str | None, commits: Commits) -> Fingerprint:

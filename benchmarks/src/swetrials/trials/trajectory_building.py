@@ -7,9 +7,11 @@ from pathlib import Path
 
 from swetrials.agents.events import Tally
 from swetrials.agents.integrity import Bounds, scan
+from swetrials.agents.package_downloads import MANIFESTS, published_names
 from swetrials.agents.trajectory import TrajectoryRecorder
 from swetrials.environments.base import View
 from swetrials.records.cost import Cost
+from swetrials.records.dataset import repository_name
 from swetrials.records.metrics import Finding
 from swetrials.records.outcome import Outcome
 from swetrials.records.trajectory import Trajectory, TrajectoryAgent
@@ -78,8 +80,19 @@ def doubtful_doings(context: RunContext, order: Order, view: View, trajectory: T
             commit=order.commit,
             upstream=tuple(filter(None, (order.repo, task.ground_truth.reference_url))),
             told=task.problem_issue_url,
+            packages=_packages(context, order),
         ),
     )
+
+
+def _packages(context: RunContext, order: Order) -> frozenset[str]:
+    """Return what the repository is published as, where the agent could ask a registry for it."""
+    if order.environment.network == "model":
+        return frozenset()
+    read = context.place.repositories.read
+    found = {name: read(order.repo, order.commit, name) for name in MANIFESTS}
+    texts = {name: data.decode(errors="replace") for name, data in found.items() if data is not None}
+    return published_names(texts, repository_name(order.repo))
 
 
 def _tools() -> Iterator[Path]:

@@ -146,6 +146,19 @@ class Repositories:
         """
         return self._pack_objects(repo, commit)
 
+    def read(self, repo: str, commit: str, path: str) -> bytes | None:
+        """Return what a file holds at a resolved commit; ``None`` where there is none."""
+        try:
+            return run_git(
+                "cat-file",
+                "blob",
+                f"{commit}:{path}",
+                purpose=f"read {path} of {commit[:12]} of {shown(repo)}",
+                environment=sealed_environment(self._mirror(_address(repo))),
+            )
+        except GitError:
+            return None
+
     def holds(self, repo: str, commit: str) -> bool:
         """Whether a commit, of a full id, is in the cache."""
         with self._locked(_address(repo)) as mirror:

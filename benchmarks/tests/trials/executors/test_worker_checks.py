@@ -1,5 +1,6 @@
 """What is said of the machines of a cluster before anything is spent."""
 
+import pickle
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from swetrials.agents.packages import PACKAGES
+from swetrials.environments.base import Absence, AbsentError
 from swetrials.trials.executors.worker import OUTBOXES
 from swetrials.trials.executors.worker_checks import (
     Facts,
@@ -85,3 +87,8 @@ def test_another_source_of_the_same_version_is_another_harness() -> None:
         check = harness_check("b (10.0.0.3)", there, here)
         assert check is not None and check.status == "failed"
         assert check.detail.startswith("b (10.0.0.3): ") and "make setup" in check.fix
+
+
+def test_why_a_machine_has_no_such_environment_comes_back_whole() -> None:
+    error = pickle.loads(pickle.dumps(AbsentError(Absence("it does not work there", "mend it"))))
+    assert (str(error), error.absence.fix) == ("it does not work there; mend it", "mend it")

@@ -120,7 +120,7 @@ class ClaudeCode:
     def _settings(self, job: Job, route: dict[str, str]) -> str:
         settings = _user_settings(Path(job.config.settings_file)) if job.config.settings_file else {}
         own = settings.get("env")
-        machine = allowed_environment(job.home, job.temporary)
+        machine = {**allowed_environment(job.home, job.temporary), **job.variables}
         proxies = {name: machine[name] for name in (*_OTHER_ROUTES, "NO_PROXY", "no_proxy") if name in machine}
         # The key stands here too: the repository's settings rank above the process environment.
         pinned = {name: value for name, value in route.items() if not value or name not in AWS_SECRETS}

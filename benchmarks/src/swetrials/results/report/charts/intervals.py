@@ -69,11 +69,12 @@ def cost_chart(board: Leaderboard, size: Size) -> Layers:
 
 
 def tier_chart(board: Leaderboard) -> alt.HConcatChart:
-    """Return each line's mean score in each tier, one panel a tier."""
+    """Return each line's mean score in each tier, one panel a tier; a tier in which nothing was scored has none."""
     labels = [s.label for s in board.standings]
     panels = {
-        tier: list(_rows((s.label, _COMPLETED, s.tiers[tier].score) for s in board.standings if tier in s.tiers))
+        tier: rows
         for tier in tiers_of(board)
+        if (rows := list(_rows((s.label, _COMPLETED, s.tiers[tier].score) for s in board.standings if tier in s.tiers)))
     }
     x = _score_axis([row for rows in panels.values() for row in rows], "mean score")
     size = Size(_TIER_WIDTH)
