@@ -6,7 +6,6 @@ nothing has to exist inside, and nothing in there can take the port. The command
 """
 
 import os
-import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
