@@ -16,7 +16,7 @@ from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.sealing import Sealing
+from swetrials.records.sealing import NetworkAllowed, Sealing
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.runs.sealing_rules import sealing_refusals
 from swetrials.trials.metered_way import open_way
