@@ -12,6 +12,7 @@ import anyio
 from swetrials.environments.base import Environment, View
 from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
 from swetrials.environments.preparation import Preparation, Preparations, Source
+from swetrials.environments.work_context import WorkContext
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
@@ -67,16 +68,9 @@ class Bench:
 
     def preparations(self, *, limit_seconds: float = 120, max_gb: float = 20, **user: str) -> Preparations:
         """Return what prepares."""
-        return Preparations(
-            self.environment,
-            Repositories.below(self.work_root),
-            self.work_root,
-            self.project,
-            Redactor(),
-            max_gb,
-            {**os.environ, **user},
-            limit_seconds,
-        )
+        repositories = Repositories.below(self.work_root)
+        place = WorkContext(repositories, self.work_root, self.environment, Redactor(), self.project, max_gb)
+        return Preparations(place, {**os.environ, **user}, limit_seconds)
 
     def source(self, commit_id: str, **spec: object) -> Source:
         """Return what is prepared: an environment at a commit of the repository."""

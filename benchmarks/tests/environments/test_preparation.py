@@ -354,7 +354,7 @@ def test_several_commands_of_an_attempt_see_what_the_earlier_ones_wrote(bench: B
     async def hold() -> str:
         async with bench.preparations().holding(source) as preparation:
             with attempt_space(bench.work_root, "try-twice") as space:
-                bench.preparations().repositories.check_out(source.repo, source.commit, space.checkout)
+                bench.preparations().place.repositories.check_out(source.repo, source.commit, space.checkout)
                 view = await preparation.attach(bench.environment.view(space, "subject"))
                 bench.run(view, space, preparation, "echo 1 > d/f")
                 return bench.run(view, space, preparation, "cat d/f")
@@ -381,7 +381,7 @@ def test_a_command_that_is_killed_leaves_no_mount(bench: Bench) -> None:
     async def hold() -> None:
         async with bench.preparations().holding(source) as preparation:
             with attempt_space(bench.work_root, "try-killed") as space:
-                bench.preparations().repositories.check_out(source.repo, source.commit, space.checkout)
+                bench.preparations().place.repositories.check_out(source.repo, source.commit, space.checkout)
                 view = await preparation.attach(bench.environment.view(space, "subject"))
                 writable = (space.checkout, space.home, space.temporary)
                 words = ["sh", "-c", "echo 2 > d/f && echo ready && sleep 100"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from anyio.to_thread import run_sync
 
 from swetrials.environments.attaching import attached
-from swetrials.environments.base import Environment, Layer, PreparationError, View
+from swetrials.environments.base import Layer, PreparationError, View
 from swetrials.environments.checkout_changes import Made, contents, made_since
 from swetrials.environments.overlay import why_no_overlay
 from swetrials.environments.preparation_inputs import preparation_sha256
@@ -22,16 +22,14 @@ from swetrials.environments.preparation_store import RECORD, PreparationStore, S
 from swetrials.environments.secret_search import told_apart, values_of_secrets
 from swetrials.environments.setting_up import SETUP_LIMIT_SECONDS, VENV, Setup, set_up_here, variables
 from swetrials.environments.toolchain import Toolchain, find_tools
+from swetrials.environments.work_context import WorkContext
 from swetrials.records.dataset import repository_name
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.preparation import PreparationRecord
 from swetrials.store.clock import utc_now
 from swetrials.store.files import write_record
-from swetrials.store.project import Project
-from swetrials.store.redaction import Redactor
 from swetrials.workspace.clearing import size_of
 from swetrials.workspace.patch import apply_patch
-from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import Space, attempt_space_aside, require_room
 from swetrials.workspace.tracked_files import tracked_files
 
@@ -130,29 +128,19 @@ class Preparations:
     """What prepares environments on this machine, and keeps them for later.
 
     Attributes:
-        environment: what commands are run in.
-        repositories: what checkouts are made from.
-        work_root: the folder of attempts, which decides whether they can see overlays.
-        project: whose tools are used, and below whose folder preparations are kept.
-        redactor: masks secrets in logs.
-        max_gb: disk space for all that are kept.
+        place: where the attempts are made. Its working folder decides whether they can see overlays.
         user: the user's variables.
         limit_seconds: longest time for one command of a setup.
     """
 
-    environment: Environment
-    repositories: Repositories
-    work_root: Path
-    project: Project
-    redactor: Redactor
-    max_gb: float = 20
+    place: WorkContext
     user: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     limit_seconds: float = SETUP_LIMIT_SECONDS
 
     @property
     def store(self) -> PreparationStore:
         """Where they are kept."""
-        return PreparationStore.of(self.project)
+        return PreparationStore.of(self.place.project)
 
     @asynccontextmanager
     async def holding(self, source: Source) -> AsyncIterator[Preparation]:
@@ -167,7 +155,7 @@ class Preparations:
             GitError: the commit is not in the cache.
             OSError: the disk is full, or cannot be written.
         """
-        tools = await run_sync(find_tools, source.spec, self.project)
+        tools = await run_sync(find_tools, source.spec, self.place.project)
         if not source.spec.prepares:
             yield Preparation(source.spec)
             return
@@ -176,15 +164,15 @@ class Preparations:
             return
         sha256 = await run_sync(self._sha256, source, tools)
         made: list[PreparationRecord] = []
-        await run_sync(self.store.make_room, self.max_gb * _BYTES_IN_A_GB)
+        await run_sync(self.store.make_room, self.place.preparations_max_gb * _BYTES_IN_A_GB)
 
         async def make() -> None:
             made.append(await self._make(source, tools, sha256))
 
         async with self.store.holding(sha256, make) as stored:
             if made:
-                await run_sync(self.store.make_room, self.max_gb * _BYTES_IN_A_GB)
-            copied = await run_sync(why_no_overlay, self.store.making, self.work_root)
+                await run_sync(self.store.make_room, self.place.preparations_max_gb * _BYTES_IN_A_GB)
+            copied = await run_sync(why_no_overlay, self.store.making, self.place.work_root)
             yield Preparation(source.spec, stored, bool(made), copied)
 
     async def changed_by_patch(self, source: Source) -> bool:
@@ -199,24 +187,24 @@ class Preparations:
         """
         if not (source.spec.setup and source.patch.strip()):
             return False
-        tools = await run_sync(find_tools, source.spec, self.project)
+        tools = await run_sync(find_tools, source.spec, self.place.project)
         patched = await run_sync(self._sha256, source, tools)
         return patched != await run_sync(self._sha256, replace(source, patch=b""), tools)
 
     def _sha256(self, source: Source, tools: Toolchain) -> str:
-        tracked = tracked_files(self.repositories, source.repo, source.commit, source.patch)
-        kind = self.environment.kind
+        tracked = tracked_files(self.place.repositories, source.repo, source.commit, source.patch)
+        kind = self.place.environment.kind
         return preparation_sha256(source.spec, kind, source.repository, tools.versions, tracked)
 
     def _has_no_place_for_all(self, source: Source) -> bool:
         """Whether each attempt's folders are where they lie: what was prepared for one would not work in another."""
-        view = self.environment.view(Space.at(self.work_root, "any"), source.repository)
+        view = self.place.environment.view(Space.at(self.place.work_root, "any"), source.repository)
         return view.inside == view.outside
 
     def _setup(self, source: Source, tools: Toolchain) -> Setup:
         values = values_of_secrets(source.spec.setup_secrets, self.user)
-        redactor = self.redactor.and_also(told_apart(values))
-        return Setup(source.spec, tools, self.environment, redactor, values, self.limit_seconds)
+        redactor = self.place.redactor.and_also(told_apart(values))
+        return Setup(source.spec, tools, self.place.environment, redactor, values, self.limit_seconds)
 
     async def prove(self, source: Source) -> float:
         """Prepare a checkout that nobody uses, where preparations cannot be kept; return the seconds that it took.
@@ -228,11 +216,11 @@ class Preparations:
         began = time.monotonic()
         async with (
             self.holding(source) as preparation,
-            attempt_space_aside(self.work_root, f"prepare-{secrets.token_hex(6)}") as space,
+            attempt_space_aside(self.place.work_root, f"prepare-{secrets.token_hex(6)}") as space,
         ):
             await run_sync(self._check_out, source, space)
-            self.environment.hand_over(space)
-            await preparation.attach(self.environment.view(space, source.repository))
+            self.place.environment.hand_over(space)
+            await preparation.attach(self.place.environment.view(space, source.repository))
         return time.monotonic() - began
 
     async def _make(self, source: Source, tools: Toolchain, sha256: str) -> PreparationRecord:
@@ -255,8 +243,8 @@ class Preparations:
             before = await run_sync(contents, space.checkout)
             kept = space.root / "kept"
             kept.mkdir()
-            view = _with_place_for_python(self.environment.view(space, source.repository), source.spec, kept)
-            self.environment.hand_over(space)
+            view = _with_place_for_python(self.place.environment.view(space, source.repository), source.spec, kept)
+            self.place.environment.hand_over(space)
             try:
                 await setup.run(view, kept / _LOG)
             except PreparationError as error:
@@ -284,7 +272,7 @@ class Preparations:
         return record
 
     def _check_out(self, source: Source, space: Space) -> None:
-        self.repositories.check_out(source.repo, source.commit, space.checkout)
+        self.place.repositories.check_out(source.repo, source.commit, space.checkout)
         apply_patch(space.checkout, source.patch)
 
 

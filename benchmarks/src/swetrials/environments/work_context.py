@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Self
 
 from swetrials.environments.base import Environment
-from swetrials.environments.preparation import Preparations
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
@@ -24,7 +23,7 @@ class WorkContext:
         environment: what commands are run in.
         redactor: masks secrets in whatever is written.
         project: whose tools prepare an environment, and keep it.
-        preparations_max_gb: disk space for all that are kept.
+        preparations_max_gb: disk space for all preparations that are kept.
     """
 
     repositories: Repositories
@@ -33,18 +32,6 @@ class WorkContext:
     redactor: Redactor
     project: Project = field(default_factory=find_project)
     preparations_max_gb: float = 20.0
-
-    @property
-    def preparations(self) -> Preparations:
-        """What prepares environments here."""
-        return Preparations(
-            environment=self.environment,
-            repositories=self.repositories,
-            work_root=self.work_root,
-            project=self.project,
-            redactor=self.redactor,
-            max_gb=self.preparations_max_gb,
-        )
 
     def last_words(self, stderr: Path) -> str:
         """Return the end of what a command wrote to standard error, without secrets.

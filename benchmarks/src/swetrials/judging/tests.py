@@ -16,7 +16,7 @@ from swetrials.environments.attaching import require_in_place
 from swetrials.environments.base import Environment, Held, Network, PreparationError, SetupError, View
 from swetrials.environments.door import Door, behind
 from swetrials.environments.machine import Machine, environment_record
-from swetrials.environments.preparation import Source
+from swetrials.environments.preparation import Preparations, Source
 from swetrials.environments.registries import registry_settings
 from swetrials.environments.sealing import SEALED_PORT, SealError
 from swetrials.environments.work_context import WorkContext
@@ -116,7 +116,7 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
     view = place.environment.view(space, repository_name(submission.repo))
     source = Source(submission.environment, submission.repo, submission.commit, submission.patch or b"")
     try:
-        async with place.preparations.holding(source) as preparation:
+        async with Preparations(place).holding(source) as preparation:
             return await _verified_in(await preparation.attach(view), submission, verify, place, preparation.sha256)
     except PreparationError as error:
         return await _unprepared(source, place, error)
@@ -129,7 +129,7 @@ async def _unprepared(source: Source, place: WorkContext, error: PreparationErro
     machine has not, a secret that is not set or a full disk is nobody's who was judged.
     """
     told = place.redactor.text(str(error))
-    if isinstance(error, SetupError) and await place.preparations.changed_by_patch(source):
+    if isinstance(error, SetupError) and await Preparations(place).changed_by_patch(source):
         return _failed(f"what the patch makes of the environment cannot be prepared: {told}", patch_applied=True)
     return _unscored(f"the environment cannot be prepared: {told}")
 

@@ -9,7 +9,7 @@ from swetrials.agents.session import AgentSession, Hear
 from swetrials.agents.shell_canary import shell_canary
 from swetrials.environments.base import Held, Network, View
 from swetrials.environments.door import behind
-from swetrials.environments.preparation import Source
+from swetrials.environments.preparation import Preparations, Source
 from swetrials.environments.preparation_checks import preparation_checks
 from swetrials.environments.registries import registry_settings
 from swetrials.environments.sealing import SealError
@@ -62,7 +62,7 @@ async def environment_checks(
         return
     async for check in sealing_checks(context, [source.spec for source in sources]):
         yield check
-    async for check in preparation_checks(context.place.preparations, sources, held):
+    async for check in preparation_checks(Preparations(context.place), sources, held):
         yield check
 
 

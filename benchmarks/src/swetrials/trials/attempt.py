@@ -8,7 +8,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.environments.base import PreparationError
-from swetrials.environments.preparation import Source
+from swetrials.environments.preparation import Preparations, Source
 from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import ProviderError
 from swetrials.records.metrics import PATCH, AttemptRecord
@@ -67,7 +67,7 @@ async def run_attempt(
     require_room(context.place.work_root, order.trial.folder.path)
     place, source = context.place, Source(order.environment, order.repo, order.commit)
     async with (
-        place.preparations.holding(source) as preparation,
+        Preparations(place).holding(source) as preparation,
         attempt_space_aside(place.work_root, attempt_id, keep=context.keep_checkouts) as space,
     ):
         aside = await run_sync(_furnish, context, order, space)
