@@ -28,7 +28,7 @@ from swetrials.agents.packages import PACKAGES
 from swetrials.environments.base import Held, Network, View
 from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
 from swetrials.environments.door import Door, behind
-from swetrials.environments.preparation import Source
+from swetrials.environments.preparation import Preparations, Source
 from swetrials.environments.sealing import SEALED_PORT
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
@@ -143,7 +143,7 @@ async def prepared_start(bench: Bench) -> Figure:
     sources = [bench.source(EnvironmentSpec()), bench.source(bench.prepared)]
     how = ""
     for source in sources:
-        async with bench.place.preparations.holding(source) as preparation:
+        async with Preparations(bench.place).holding(source) as preparation:
             how = "copied" if preparation.copied else "an overlay"
     walls: list[list[float]] = [[], []]
     for turn in turns(STARTS):
@@ -155,7 +155,7 @@ async def prepared_start(bench: Bench) -> Figure:
 async def _started(bench: Bench, source: Source) -> float:
     place, name = bench.place, f"start-{secrets.token_hex(4)}"
     began = time.perf_counter()
-    async with place.preparations.holding(source) as preparation, attempt_space_aside(place.work_root, name) as space:
+    async with Preparations(place).holding(source) as preparation, attempt_space_aside(place.work_root, name) as space:
         place.repositories.check_out(source.repo, source.commit, space.checkout)
         view = await preparation.attach(place.environment.view(space, source.repository))
         command = place.environment.command(["true"], view, variables={}, writable=space.folders)

@@ -112,7 +112,7 @@ def test_prepared_once_and_verified_ten_times(project: Project, tmp_path: Path) 
     commit = git(bench.repo, "rev-parse", "HEAD")
     preparations = bench.preparations(limit_seconds=300)
     submission = submitted(file, commit)
-    preparations.repositories.resolve(submission.repo, commit)
+    preparations.place.repositories.resolve(submission.repo, commit)
     source = Source(submission.environment, submission.repo, commit)
 
     _, new = anyio.run(seconds_to_prepare, preparations, source)
@@ -120,7 +120,7 @@ def test_prepared_once_and_verified_ten_times(project: Project, tmp_path: Path) 
     seconds, new = anyio.run(seconds_to_prepare, preparations, source)
     assert (new, seconds < 1) == (False, True), seconds
 
-    place = WorkContext(preparations.repositories, bench.work_root, bench.environment, Redactor(), bench.project)
+    place = WorkContext(preparations.place.repositories, bench.work_root, bench.environment, Redactor(), bench.project)
     beside = []
     for _ in range(TIMES):
         evaluation, more = anyio.run(verified, submission, place)
