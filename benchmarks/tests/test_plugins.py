@@ -82,7 +82,7 @@ def test_a_judge_is_what_makes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_an_environment_is_what_makes_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PLUGINS / "environment")
     polite = environment_for("polite:Polite", find_project())
-    assert (polite.kind, polite.seals, sandbox_name(polite)) == ("polite", False, "polite")
+    assert (polite.kind, polite.seals, sandbox_name(polite.kind)) == ("polite", False, "polite")
     with pytest.raises(PluginError, match="environment: 'podman' is not one of auto, host, bubblewrap"):
         environment_for("podman", find_project())
     with pytest.raises(PluginError, match="polite:Half lacks checks, command, hand_over, view"):

@@ -182,7 +182,7 @@ def test_the_words_of_the_steps(tmp_path: Path) -> None:
     judge = plan.judge(scope)
     assert {f"--folder={scope}", "--judge=tests", "--judge-provider=endpoint", "--judge-model=j", "--judge-effort=high",
             "--judge-endpoint=http://127.0.0.1:8124", "--judge-aws-region=eu-west-1",
-            "--judge-timeout-seconds=60.0"} < set(judge)  # fmt: skip
+            "--judge-timeout-seconds=60.0", "--environment=host"} < set(judge)  # fmt: skip
     assert not any("secret" in word or "api-key" in word for word in (*run, *judge))
 
 

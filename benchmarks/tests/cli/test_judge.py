@@ -59,3 +59,9 @@ def test_why_a_single_trial_cannot_be_judged_names_it(yard: Yard) -> None:
     yard.write_dataset("Change the greeting, and mind the grammar.")
     _, lines = printed(yard.results, "tests,codex", yard.root, "--dataset", str(yard.file))
     assert [line[:30] for line in lines] == ["  task-1: cannot be judged: " + str(yard.file)[:2], "1 trial, 1 failed"]
+
+
+def test_tests_run_in_the_environment_that_is_asked_for(yard: Yard) -> None:
+    code, lines = printed(yard.results, "tests", yard.root, "--dataset", str(yard.file), "--environment", "host")
+    assert code == 0, lines
+    assert "commands run on the host, which keeps them from nothing" in lines[0]

@@ -13,6 +13,7 @@ import pytest
 
 from e2e.cluster import Machines, ray_machines
 from e2e.harness import BENCHMARKS, QUICKSTART, Workplace, needs_agent
+from swetrials.environments.bubblewrap import bubblewrap
 from swetrials.records.metrics import DESIGN_DOCUMENTS, Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.store.results import trial_folders
@@ -96,6 +97,8 @@ def test_what_comes_back_is_what_a_run_at_home_leaves(machines: Machines, tmp_pa
 
     here, there = harness.records("home"), harness.records("ray")
     assert {attempt.machine for record in there.values() for attempt in record.attempts} == {"right"}
+    sealed = "open" if bubblewrap() is None else "proven"
+    assert {attempt.sealing and attempt.sealing.state for r in there.values() for attempt in r.attempts} == {sealed}
     assert {name: masked(record) for name, record in there.items()} == {
         name: masked(record) for name, record in here.items()
     }

@@ -28,6 +28,9 @@ from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.results import TRASH, TrialFolder
 from trials.stand_in import SAID, SECRET, WHOLE, Yard
 
+AS_GIVEN: dict[str, Any] = {"timeout_seconds": 30, "allowed_tools": ("Read",)}
+"""The limits that a yard sets."""
+
 
 @pytest.fixture
 def server() -> Iterator[Server]:
@@ -282,8 +285,8 @@ def test_yes_moves_everything_out_of_the_way(yard: Yard) -> None:
         ({"skill_sha256": "another wording of the skill"}, "skill_sha256"),
         ({"model": "vendor.some-model"}, "model"),
         ({"agent_version": "0.9"}, "agent_version"),
-        ({"limits": Limits.of(RunnerConfig(max_turns=3, timeout_seconds=30), None)}, "another max_turns)"),
-        ({"limits": Limits.of(RunnerConfig(timeout_seconds=30), "s")}, "another settings_sha256)"),
+        ({"limits": Limits.of(RunnerConfig(max_turns=3, **AS_GIVEN), None)}, "another max_turns)"),
+        ({"limits": Limits.of(RunnerConfig(**AS_GIVEN), "s")}, "another settings_sha256)"),
     ],
 )
 def test_a_finished_trial_of_another_run_is_neither_kept_nor_cleared_by_a_resume(

@@ -14,6 +14,7 @@ from runs.prepared_runs import QUICK, K, Watcher, bench_of, earlier, finished, r
 from swetrials.cli import answer, cost, report, results
 from swetrials.pricing.book import PriceBook
 from swetrials.records.cost import Cost, CostStatus
+from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.metrics import AttemptRecord, Metrics, TimeSplit
 from swetrials.records.outcome import Outcome
 from swetrials.records.published_run import Imported
@@ -28,6 +29,7 @@ from swetrials.store.results import TRASH, TrialFolder
 from swetrials.trials.earlier import spent_there
 from swetrials.trials.identity import given_sha256
 from swetrials.trials.recovery import recover_idle
+from swetrials.trials.resume_state import marked
 from swetrials.trials.trial import Observer, Progress
 from swetrials.workspace.repositories import Repositories
 from trials.stand_in import Yard
@@ -513,3 +515,16 @@ def test_there_is_a_record_of_what_was_spent_at_each_moment_of_a_new_beginning(
     assert there.spent_elsewhere_usd == pytest.approx(SPENT_USD)
     assert (there.outcome.kind, there.attempts, there.run_ended_at is None) == (K.INTERRUPTED, (), False)
     assert [path.name for path in folder.path.parent.glob("task-1/lld.md")] == ["lld.md"]
+
+
+def test_what_was_prepared_differently_says_so_until_the_dataset_asks_for_it_again(yard: Yard) -> None:
+    record = finished(yard, "task-1", environment=EnvironmentRecord(kind="host", spec_sha256="0" * 64))
+    folder = earlier(yard, "task-1", record)
+    standing = next(one for one in bench_of(yard).standings() if one.trial.task.id == "task-1")
+    assert (standing.finished, standing.prepared_differently) == (True, True)
+    first = marked(standing)
+    assert first is not None
+    again = marked(replace(standing, state=first))
+    assert again == first == folder.metrics()
+    assert [finding.code for finding in first.findings].count("prepared_differently") == 1
+    assert marked(replace(standing, state=first, prepared_differently=False)) == record == folder.metrics()

@@ -57,6 +57,12 @@ def test_what_nothing_stands_against(kind: str, network: NetworkAllowed, config:
             "without the meter nothing leads from a sealed environment to the model",
         ),
         (
+            "bubblewrap",
+            "registries",
+            {"meter": False},
+            "without the meter nothing leads from a sealed environment to the model",
+        ),
+        (
             "host",
             "model",
             {"allowed_tools": ["Read", "WebSearch", "WebFetch(domain:example.com)"]},

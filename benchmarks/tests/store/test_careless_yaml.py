@@ -122,7 +122,7 @@ def test_the_dataset_of_the_front_page_can_be_read(write: Callable[[bytes], Path
     (hidden / "test_orders.py").touch()
     [task] = load_dataset(write(shown.encode())).dataset.tasks
     assert task.verify is not None
-    assert task.verify.setup == (("python", "-m", "pip", "install", "-e", ".[tests]"),)
+    assert task.verify.commands == (("python", "-m", "pytest", "tests/test_orders.py"),)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,14 @@ def test_a_key_of_another_harness_is_named_with_what_to_write(
         load_config(write(f"{text}\n".encode()), {}, {})
     assert str(raised.value).startswith(f"{write(text.encode())}:1: {text.partition(':')[0]}: ")
     assert said in str(raised.value)
+
+
+def test_a_key_that_is_not_one_yet_is_named_in_a_record_of_a_record(write: Callable[[bytes], Path]) -> None:
+    file = write(GOOD.replace("tasks:", "environment: {image: python}\ntasks:", 1).encode())
+    with pytest.raises(
+        DocumentError, match=r": environment\.image: not a key here: leave it out: there are no contain"
+    ):
+        load_dataset(file)
 
 
 def test_the_keys_of_another_harness_that_mean_the_same_are_taken(write: Callable[[bytes], Path]) -> None:

@@ -87,6 +87,7 @@ class Yard:
     tasks: tuple[str, ...] = ("task-1",)
     environment: Environment = field(default_factory=Host)
     config: dict[str, object] = field(default_factory=dict)
+    agent: type[StandIn] = StandIn
     setup: list[list[str]] = field(default_factory=list)
     instructions: dict[str, str] = field(default_factory=dict)
 
@@ -145,7 +146,7 @@ class Yard:
         return RunnerConfig.model_validate({**base, **self.config, **changes})
 
     def plan(self, script: str | Mapping[str, str] = WHOLE, **changes: object) -> Plan:
-        agent = StandIn({"": script} if isinstance(script, str) else script)
+        agent = self.agent({"": script} if isinstance(script, str) else script)
         return plan_run(self.runner(**changes), self.dataset(), agent, self.root / "skills")
 
     def context(self, plan: Plan, hosting: Hosting) -> RunContext:

@@ -205,6 +205,8 @@ def _judge_flags(config: RunnerConfig, options: BatchOptions) -> tuple[str, ...]
         "judge": ",".join(options.judges),
         "dataset": config.dataset,
         "clone-root": config.clone_dir,
+        "environment": config.environment,
+        "preparations-max-gb": config.preparations_max_gb,
         **JudgeChoice.of(config).flags(),
     }
     return tuple(f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None)

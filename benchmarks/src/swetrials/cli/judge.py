@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +59,9 @@ def judge_trials(request: JudgingRequest, path: Path | None, flags: Mapping[str,
     from swetrials.runs.judge_choice import JudgeChoice
     from swetrials.store.documents import load_config
 
-    choice = JudgeChoice.of(load_config(path, os.environ, flags), scenario)
+    config = load_config(path, os.environ, flags)
+    choice = JudgeChoice.of(config, scenario)
+    request = replace(request, environment=config.environment, preparations_max_gb=config.preparations_max_gb)
     console = console_for_output()
     show = partial(print, flush=True)
 

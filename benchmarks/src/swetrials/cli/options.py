@@ -55,6 +55,9 @@ JUDGE_KEYS = tuple(name for name in CONFIG_KEYS if name.startswith("judge_"))
 ALIASES = {"judge_effort": ("--judge-reasoning-effort",)}
 """Other spellings of a key's flag, which every command takes."""
 
+_WHERE_TO_JUDGE = ("environment", "preparations_max_gb")
+"""Further keys that count where trials are judged that ran before."""
+
 _IN_JUDGE = {
     "judge_model": ("--model",),
     "judge_effort": ("--reasoning-effort",),
@@ -133,8 +136,8 @@ def with_config_keys_but(**defaults: str) -> Callable[[Callable[..., None]], Cal
 
 
 def with_judge_keys(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that only judges one option per key that says something of the judge; see above."""
-    return _with_keys(command, {name: CONFIG_KEYS[name] for name in JUDGE_KEYS}, _IN_JUDGE)
+    """Give a command that only judges one option per key that says something of the judge, or where it works."""
+    return _with_keys(command, {name: CONFIG_KEYS[name] for name in (*JUDGE_KEYS, *_WHERE_TO_JUDGE)}, _IN_JUDGE)
 
 
 def _with_keys(

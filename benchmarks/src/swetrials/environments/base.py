@@ -129,9 +129,9 @@ class Held:
         return self.info_fd, self.ready_fd, self.go_fd
 
 
-def sandbox_name(environment: "Environment") -> str:
-    """Return what records have always called it: ``none`` where a command is on the host as it is."""
-    return "none" if environment.kind == "host" else environment.kind
+def sandbox_name(kind: str) -> str:
+    """Return what records have always called a kind of environment: ``none`` for the host as it is."""
+    return "none" if kind == "host" else kind
 
 
 class Environment(Protocol):

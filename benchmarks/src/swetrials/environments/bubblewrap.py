@@ -12,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from swetrials.environments.base import Absence, Held, Layer, Network
-from swetrials.environments.bubblewrap_start import OVERLAY, give
+from swetrials.environments.bubblewrap_start import OVERLAY, SECCOMP, give
+from swetrials.environments.seccomp import system_call_filter
 from swetrials.errors import KnownError
 from swetrials.workspace.variables import search_path
 
@@ -25,6 +26,11 @@ _START = str(Path(__file__).with_name("bubblewrap_start.py"))
 _RUN = tuple(Path(name) for name in ("/run", "/var/run"))
 """Where the sockets of the machine's services lie, through which a program inside could have one outside work for it;
 a read-only mount does not stop it from connecting to them."""
+
+_TEMPORARY = tuple(Path(name) for name in ("/tmp", "/var/tmp", "/dev/shm"))
+
+EMPTIED = (*_TEMPORARY, *dict.fromkeys(path.resolve() for path in _RUN))
+"""Folders of which each sandbox has its own, with nothing in it."""
 
 _OF_ITS_OWN = frozenset({"/dev", "/proc", "/tmp"})
 """Folders at the top of which a sandbox has its own."""
@@ -168,8 +174,9 @@ def confined(
     """Return the words that run a command in a sandbox.
 
     Inside, the machine's files are read-only, ``/tmp``, ``/var/tmp``, ``/dev/shm`` and ``/run`` are empty and private,
-    other processes cannot be seen, the host's name is not told, and the session's keyring is empty. When the outer
-    process dies, everything inside is killed.
+    other processes cannot be seen, the host's name is not told, and the session's keyring is empty. Of system calls
+    some are not answered (:mod:`swetrials.environments.seccomp`). When the outer process dies, everything inside is
+    killed.
 
     Nobody is root inside. Where the harness is, ``setpriv`` gives root up for good once the sandbox is set up: the
     command runs as ``nobody``, to whom the writable folders are given just before. Where that cannot be
@@ -195,8 +202,9 @@ def confined(
         UncoveredError: a hidden path is ``/``, or lies in a readable or writable one and would be uncovered again.
     """
     user = str(_NOBODY) if bwrap.setpriv else "-"
+    given = (str(path.resolve()) for path in writable)
     return (
-        *(sys.executable, "-I", "-S", _START, user, *(str(path.resolve()) for path in writable), *_laid(layers), "--"),
+        *(sys.executable, "-I", "-S", _START, user, *given, *_laid(layers), *_filtered(), "--"),
         *(str(bwrap.path), *_namespaces(bwrap, network), "--die-with-parent"),
         *(("--info-fd", str(held.info_fd)) if held else ()),
         *_machine(),
@@ -235,6 +243,11 @@ def _laid(layers: Iterable[Layer]) -> Iterator[str]:
     """Tell what starts the sandbox which overlays to lay; a copy is given to the command's user."""
     for layer in layers:
         yield from (str(layer.merged.resolve()),) if layer.copied else (OVERLAY, str(layer.lower), str(layer.own))
+
+
+def _filtered() -> Iterator[str]:
+    if program := system_call_filter():
+        yield from (SECCOMP, program.hex())
 
 
 def hand_over(folder: Path, bwrap: Bubblewrap) -> None:
@@ -281,10 +294,10 @@ def _sealed_settings() -> Iterator[str]:
 
 
 def _emptied() -> Iterator[str]:
-    for name in ("/tmp", "/var/tmp", "/dev/shm"):
-        yield from ("--perms", "1777", "--tmpfs", name)
-    for folder in dict.fromkeys(path.resolve() for path in _RUN):
-        if folder.is_dir():
+    for folder in EMPTIED:
+        if folder in _TEMPORARY:
+            yield from ("--perms", "1777", "--tmpfs", str(folder))
+        elif folder.is_dir():
             yield from ("--tmpfs", str(folder))
     for named, real in sorted(_settings_in_run().items()):
         yield from ("--ro-bind", str(real), str(named))

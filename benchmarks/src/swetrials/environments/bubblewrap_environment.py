@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from swetrials.environments.base import Absence, AbsentError, Held, Network, View
-from swetrials.environments.bubblewrap import Bubblewrap, UncoveredError, confined, given_up, hand_over, probe, version
+from swetrials.environments.bubblewrap import (
+    EMPTIED,
+    Bubblewrap,
+    UncoveredError,
+    confined,
+    given_up,
+    hand_over,
+    probe,
+    version,
+)
 from swetrials.environments.hiding import covered, toolchains
 from swetrials.environments.sealing import hold_words
+from swetrials.environments.seccomp import system_call_filter
+from swetrials.environments.sockets_of_others import local_sockets
 from swetrials.records.check import Check
 from swetrials.workspace.processes import Command
 from swetrials.workspace.space import Space
@@ -76,6 +87,8 @@ class BubblewrapEnvironment:
     def checks(self) -> Iterator[Check]:
         """Say what is hidden."""
         hides = "the harness, the dataset and your home are hidden from the agent"
+        if system_call_filter() is None:
+            hides += f", no system call is (none is known of {os.uname().machine})"
         if self.as_root:
             detail = f"bubblewrap, running as root, {self.as_root}: {hides}, but it can read all other files of root"
             yield Check("environment", "warning", detail, "run the harness as an ordinary user")
@@ -107,12 +120,13 @@ class BubblewrapEnvironment:
         """Return the command in its namespaces. Of the attempt's folders those that are not writable are readable."""
         outside, inside = view.outside, view.inside
         places = dict(zip(outside.folders, inside.folders, strict=True))
+        readable = [*self.readable, *view.shown, *shown, *(folder for folder in places if folder not in writable)]
         words = confined(
             hold_words(held, argv) if held else argv,
             bwrap=self.bwrap,
             writable=writable,
-            hidden=self.hidden,
-            readable=[*self.readable, *view.shown, *shown, *(folder for folder in places if folder not in writable)],
+            hidden=[*self.hidden, *_sockets_beside([*self.hidden, *readable, *writable])],
+            readable=readable,
             places=places,
             network=network,
             held=held,
@@ -126,3 +140,16 @@ class BubblewrapEnvironment:
     def hand_over(self, space: Space) -> None:
         """Give an attempt's folders to whom commands run as, before anybody looks at the state they are in."""
         hand_over(space.root, self.bwrap)
+
+
+def _sockets_beside(folders: Sequence[Path]) -> Iterator[Path]:
+    """Return the sockets of this machine's services, such as a database's, that are neither hidden yet nor shown.
+
+    A read-only mount keeps nobody from connecting to them. One that lies in what is shown stays: the canary tells.
+    """
+    told_apart = [*EMPTIED, *(folder.resolve() for folder in folders)]
+    for found in local_sockets():
+        if not found.is_abstract and found.name.startswith("/"):
+            path = Path(found.name).resolve()
+            if not any(path.is_relative_to(folder) for folder in told_apart):
+                yield path

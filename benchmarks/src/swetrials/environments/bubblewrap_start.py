@@ -1,4 +1,4 @@
-"""What a sandbox needs done just before it starts: ``bubblewrap_start.py UID [FOLDER|LAYER...] -- WORDS``.
+"""What a sandbox needs done just before it starts: ``bubblewrap_start.py UID [FOLDER|LAYER|FILTER...] -- WORDS``.
 
 A program of its own, which imports nothing of this project. As such it runs in the process that becomes the sandbox,
 outside of it still:
@@ -11,6 +11,7 @@ outside of it still:
 - A layer is ``--overlay LOWER OWN``. It makes the folder ``OWN/merged`` show what is in LOWER, and keeps what is
   written there in ``OWN/upper`` (the kernel's ``Documentation/filesystems/overlayfs.rst``). The mount is in a namespace
   that only this process and its children are in: it ends with them, however they end.
+- A filter of system calls is ``--seccomp HEX``. It is given to the program that WORDS name as ``--seccomp FD``.
 """
 
 import ctypes
@@ -19,6 +20,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 OVERLAY = "--overlay"
+SECCOMP = "--seccomp"
 
 _KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "loongarch64": 219, "ppc64le": 271, "s390x": 280}
 """Number of the call ``keyctl`` by machine, from the kernel's ``syscall.tbl`` and ``asm-generic/unistd.h``."""
@@ -33,18 +35,18 @@ _MS_REC, _MS_SLAVE = 0x4000, 0x80000
 def main(words: Sequence[str]) -> None:
     """Do it, and become the program that is named behind ``--``."""
     cut = words.index("--")
-    user, command = words[0], words[cut + 1 :]
-    folders, layers = _told_apart(words[1:cut])
+    user, (program, *rest) = words[0], words[cut + 1 :]
+    asked = _told_apart(words[1:cut])
     _leave_keyring()
     if user != "-":
-        for folder in folders:
+        for folder in asked.folders:
             give(folder, int(user))
-    if layers:
+    if asked.layers:
         try:
-            _mount(layers)
+            _mount(asked.layers)
         except OSError as error:
             sys.exit(f"bwrap: cannot lay an overlay over {error.filename}: {error.strerror}")
-    os.execv(command[0], [*command])
+    os.execv(program, [program, *_filtering(asked.filters), *rest])
 
 
 def give(folder: str, user: int) -> None:
@@ -54,15 +56,32 @@ def give(folder: str, user: int) -> None:
             os.chown(path, user, user, follow_symlinks=False)
 
 
-def _told_apart(words: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    folders, layers = [], []
+class _Asked:
+    def __init__(self) -> None:
+        self.folders: list[str] = []
+        self.layers: list[tuple[str, str]] = []
+        self.filters: list[str] = []
+
+
+def _told_apart(words: Sequence[str]) -> _Asked:
+    asked = _Asked()
     rest = iter(words)
     for word in rest:
         if word == OVERLAY:
-            layers.append((next(rest), next(rest)))
+            asked.layers.append((next(rest), next(rest)))
+        elif word == SECCOMP:
+            asked.filters.append(next(rest))
         else:
-            folders.append(word)
-    return folders, layers
+            asked.folders.append(word)
+    return asked
+
+
+def _filtering(filters: Sequence[str]) -> Iterator[str]:
+    for program in filters:
+        file = os.memfd_create("seccomp", 0)
+        os.write(file, bytes.fromhex(program))
+        os.lseek(file, 0, os.SEEK_SET)
+        yield from (SECCOMP, str(file))
 
 
 def _leave_keyring() -> None:

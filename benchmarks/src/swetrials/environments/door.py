@@ -18,12 +18,12 @@ class Door:
     Attributes:
         serve: begins to serve the socket that listens inside for the route.
         allowed: what the command may reach.
-        judge: called with what it can reach, before it begins; what it raises keeps it from that.
+        admit: called with what it can reach, before it begins; what it raises keeps it from that.
     """
 
     serve: Serve
     allowed: NetworkAllowed
-    judge: Callable[[Sealing], None]
+    admit: Callable[[Sealing], None]
 
 
 @asynccontextmanager
@@ -48,7 +48,7 @@ async def behind(
     async with held_start() as start:
 
         async def seal(pid: int) -> None:
-            door.judge(await start.seal(door.serve, network=door.allowed, stderr=stderr))
+            door.admit(await start.seal(door.serve, network=door.allowed, stderr=stderr))
             start.release()
 
         yield command("none", start.held), seal

@@ -142,11 +142,10 @@ class PreparationStore:
         What is in use stays, whatever it takes.
         """
         sweep(self.making)
-        stored = self.stored()
-        whole = {each.folder.name for each in stored}
         for path in self.root.iterdir():
-            if path.is_dir() and path.name not in {*_BESIDE, *whole}:
+            if path.is_dir() and path.name not in _BESIDE and self.find(path.name) is None:
                 self._try_to_remove(path.name)
+        stored = self.stored()
         total = sum(each.record.size_bytes for each in stored)
         for each in stored:
             if total <= most_bytes:

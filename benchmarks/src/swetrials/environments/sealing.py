@@ -6,13 +6,13 @@ nothing has to exist inside, and nothing in there can take the port. The command
 """
 
 import os
-import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from signal import SIGKILL
 from subprocess import DEVNULL
 
 import anyio
@@ -143,10 +143,10 @@ async def held_start() -> AsyncIterator[HeldStart]:
             yield HeldStart(Held(info_fd, ready_fd, go_fd), theirs, go, control)
         finally:
             with anyio.CancelScope(shield=True):
-                # Before Python 3.13 `kill` looks whether it has ended, and takes its ending from who waits for that,
-                # which asyncio tells of on standard error (CPython's issue 87744).
-                with suppress(ProcessLookupError):
-                    os.kill(probe.pid, signal.SIGKILL)
+                # Its own `kill` looks first whether it has ended, and takes the word of that from whoever waits for it.
+                if probe.returncode is None:
+                    with suppress(ProcessLookupError):
+                        os.kill(probe.pid, SIGKILL)
                 await probe.wait()
 
 

@@ -159,10 +159,7 @@ class CodexJudge:
                 answer = await codex.ask(_PROOF_PROMPT, limit_seconds=limit, schema=None, stream=stream)
         meter = codex.meter
         if answer.failure:
-            told = answer.failure
-            if meter is not None and isinstance(route, EndpointRoute):
-                told = told.replace(meter.route.base_url, route.base_url)
-            return Check(_CHECK, "failed", place.redactor.text(told), route.remedy)
+            return Check(_CHECK, "failed", place.redactor.text(answer.failure), route.remedy)
         served = meter.block().models_served if meter else ()
         if self.settings.model and (others := another_answered(self.settings.model, served)):
             return Check(_CHECK, "warning", others, "mend --judge-model or --judge-endpoint, unless it is the same")
@@ -217,7 +214,7 @@ async def _opened(
     async with metered(real, space.root / "requests.jsonl", place.redactor, port=port) as meter:
         passing = replace(route, base_url=meter.route.base_url, api_key=meter.route.api_key)
         view = environment.view(space, repository)
-        yield _Codex(replace(settings, route=passing), view, environment, installed, meter)
+        yield _Codex(replace(settings, route=passing), view, environment, installed, meter, route.base_url)
 
 
 class _Codex:
@@ -230,15 +227,17 @@ class _Codex:
         environment: Environment,
         installed: Installed,
         meter: Meter | None = None,
+        endpoint: str = "",
     ) -> None:
         self.meter = meter
+        self._endpoint = endpoint
         self._settings = settings
         self._view = view
         self._environment = environment
         self._installed = installed
         self._variables = dict(settings.route.environment())
         self._files: dict[Path, str] = {}
-        self._sealing = Sealing(state="open", network="open", why=self._open_because())
+        self._sealing = None if self._is_sealed else self._open()
         if (config := settings.route.config()) is not None:
             codex_home = view.inside.home / ".codex"
             self._files[codex_home / CONFIG_FILE] = config
@@ -255,7 +254,7 @@ class _Codex:
         """Put one prompt to Codex and wait for its last word."""
         outside, inside = self._view.outside, self._view.inside
         prompt_file = inside.temporary / "prompt.txt"
-        errors = outside.temporary / "stderr.txt"
+        errors = outside.root / "stderr.log"  # out of reach of what a first reply's commands may have left
         witness = GroundingWitness(outside.checkout, inside.checkout)
         schema_inside = schema and inside.temporary / schema.name
         launch = Launch(self._argv(schema_inside), self._variables, {**self._files, prompt_file: prompt}, prompt_file)
@@ -264,11 +263,15 @@ class _Codex:
         end = session.tally.end
         return JudgeAnswer(
             text=end.text if end else "",
-            failure=_failure(session.tally, ended, errors),
+            failure=self._in_the_endpoints_name(_failure(session.tally, ended, errors)),
             usage=_usage(session.tally),
             grounding=witness.grounding,
             duration_seconds=ended.wall_seconds,
         )
+
+    def _in_the_endpoints_name(self, failure: str) -> str:
+        """Tell of the endpoint and not of the meter before it, whose address nobody can look up later."""
+        return failure.replace(self.meter.route.base_url, self._endpoint) if self.meter is not None else failure
 
     async def lacks_login(self) -> bool:
         """Return whether Codex says that nobody has logged in; it looks in its own files and asks no server."""
@@ -298,19 +301,25 @@ class _Codex:
         )
 
     def _door(self) -> Door | None:
-        if self.meter is None or not self._environment.seals:
+        if self.meter is None or not self._is_sealed:
             return None
-        return Door(self.meter.serve, "model", self._sealed)
+        return Door(self.meter.serve, "model", self._admit)
 
-    def _sealed(self, sealing: Sealing) -> None:
+    def _admit(self, sealing: Sealing) -> None:
         self._sealing = sealing
         if why := sealing.refused(require_sealed=False):
             raise SealError(f"the judge is not sealed: {why}")
 
-    def _open_because(self) -> str:
+    @property
+    def _is_sealed(self) -> bool:
+        return self.meter is not None and self._environment.seals
+
+    def _open(self) -> Sealing:
         if self.meter is None:
-            return f"by its route, {self._settings.route.provider}, Codex reaches its model itself"
-        return f"on the {self._environment.kind} nothing keeps a program from the network"
+            why = f"by its route, {self._settings.route.provider}, Codex reaches its model itself"
+            return Sealing(state="open", network="open", why=why)
+        why = f"on the {self._environment.kind} nothing keeps a program from the network"
+        return Sealing(state="open", network="model", why=why)
 
     def _argv(self, schema: Path | None) -> tuple[str, ...]:
         chosen = self._settings

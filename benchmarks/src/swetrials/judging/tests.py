@@ -97,7 +97,8 @@ class TestsJudge:
         """Tell what the commands, which run a trial's code, will be kept from."""
         kind = place.environment.kind
         if place.environment.seals:
-            return Check(self.name, "ok", f"commands run in {kind}, without network; none was tried, setup included")
+            reached = "without a network unless the dataset allows one"
+            return Check(self.name, "ok", f"commands run in {kind}, {reached}; none was tried, setup included")
         return Check(self.name, "warning", f"commands run on the {kind}, which keeps them from nothing; none was tried")
 
 
@@ -219,7 +220,7 @@ class _Reach:
     variables: Mapping[str, str] = field(default_factory=dict)
     registries: Callable[[], tuple[RegistryTraffic, ...]] = tuple
 
-    def judge(self, sealing: Sealing) -> None:
+    def admit(self, sealing: Sealing) -> None:
         self.sealing = sealing
         if why := sealing.refused(require_sealed=False):
             raise SealError(f"the tests are not sealed: {why}")
@@ -242,7 +243,7 @@ async def _opened(environment: Environment, asked: EnvironmentSpec) -> AsyncIter
             unknown = Sealing(state="open", network="registries", why="no command was started")
             variables = settings.variables_by(way.proxy_url)
             reach = _Reach("none", unknown, variables=variables, registries=way.registries)
-            reach.door = Door(way.serve, "registries", reach.judge)
+            reach.door = Door(way.serve, "registries", reach.admit)
             yield reach
 
 

@@ -1,6 +1,6 @@
 """What a program could reach beside its model, and what proves it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 from swetrials.records.record import Record
@@ -14,6 +14,11 @@ be entered. ``open``: nothing keeps it."""
 
 _STRENGTH: dict[SealState, int] = {"open": 0, "declared": 1, "proven": 2}
 _CLOSENESS: dict[NetworkAllowed, int] = {"open": 0, "registries": 1, "model": 2}
+
+
+def closest(networks: Iterable[NetworkAllowed]) -> NetworkAllowed:
+    """Return the one that allows the least; ``model`` where there is none."""
+    return max(networks, key=_CLOSENESS.__getitem__, default="model")
 
 
 class Canary(Record):

@@ -15,6 +15,7 @@ from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
+from swetrials.records.sealing import closest
 from swetrials.runs.environment_checks import environment_checks, run_sources, shell_check
 from swetrials.runs.forecast import budget_check, forecast
 from swetrials.runs.lockfile import locked
@@ -210,7 +211,7 @@ async def _first_checks(prepared: PreparedRun, hosting: Hosting, about: Sequence
 
 async def _agent_checks(prepared: PreparedRun, context: RunContext) -> AsyncIterator[Check]:
     if not prepared.provider.scripted:  # there nothing is lost by an agent that cannot work
-        yield (shell := await shell_check(context))
+        yield (shell := await shell_check(context, closest(network for _, network in prepared.plan.networks)))
         if shell.status == "failed":
             return
     yield await probe(prepared, context)

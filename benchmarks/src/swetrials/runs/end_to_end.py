@@ -77,7 +77,10 @@ async def run_and_judge(
 
 @dataclass(frozen=True)
 class JudgingRequest:
-    """What a person wants judged: a trial's folder or a tree of them, and how."""
+    """What a person wants judged: a trial's folder or a tree of them, and how.
+
+    ``environment`` and ``preparations_max_gb`` are the keys of the configuration.
+    """
 
     folder: Path
     recursive: bool = False
@@ -86,6 +89,8 @@ class JudgingRequest:
     dataset: Path | None = None
     repo: str | None = None
     clone_root: Path | None = None
+    environment: str = "auto"
+    preparations_max_gb: float = 20.0
 
 
 async def judge_folders(
@@ -105,6 +110,8 @@ async def judge_folders(
         PreflightError: a judge cannot do its work here; nothing was judged by it.
         UsageError: there is nothing to judge, or a judge, its route or what it needs is not there.
         DocumentError: the given dataset has faults.
+        AbsentError: the environment that is asked for is not to be had.
+        UncoveredError: something private cannot be hidden.
     """
     if not request.judges:
         raise UsageError(f"--judge: name at least one of {', '.join(JUDGES.own)}")
@@ -116,7 +123,7 @@ async def judge_folders(
         raise UsageError(f"{request.folder} holds {held}: add --recursive to judge what is below it")
     project = find_project()
     datasets = Datasets(load_dataset(request.dataset) if request.dataset else None, project.dataset)
-    context = _judge_context(request, project)
+    context = _judge_context(request, choice, project)
     words: list[Judged] = []
     for rehearsal, group in _by_kind(folders):
         files = sorted({found.path for folder in group if (found := _dataset_of(datasets, folder)) is not None})
@@ -142,10 +149,18 @@ async def _able(judge: Judge, context: WorkContext, show: Callable[[Check], None
     return check.status != "skipped"
 
 
-def _judge_context(request: JudgingRequest, project: Project) -> WorkContext:
+def _judge_context(request: JudgingRequest, choice: JudgeChoice, project: Project) -> WorkContext:
     root = private_root(request.clone_root)
-    environment = environment_for("auto", project, project.dataset, request.folder, root)
-    return WorkContext(Repositories.below(root), root, environment, Redactor.from_environment(os.environ), project)
+    given = [request.dataset.resolve().parent] if request.dataset else []
+    keys = [choice.api_key.get_secret_value()] if choice.api_key else []
+    return WorkContext(
+        repositories=Repositories.below(root),
+        work_root=root,
+        environment=environment_for(request.environment, project, project.dataset, *given, request.folder, root),
+        redactor=Redactor.from_environment(os.environ, keys),
+        project=project,
+        preparations_max_gb=request.preparations_max_gb,
+    )
 
 
 def _by_kind(folders: Sequence[TrialFolder]) -> list[tuple[bool, list[TrialFolder]]]:

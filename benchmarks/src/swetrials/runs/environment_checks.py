@@ -16,7 +16,7 @@ from swetrials.environments.sealing import SealError
 from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.sealing import Sealing
+from swetrials.records.sealing import NetworkAllowed, Sealing
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.runs.sealing_rules import sealing_refusals
 from swetrials.trials.metered_way import open_way
@@ -73,14 +73,19 @@ async def sealing_checks(context: RunContext, environments: Iterable[Environment
         context: of the run.
         environments: what its tasks' commands run in.
     """
-    for asked in {environment.network: environment for environment in environments}.values():
+    by_network: dict[NetworkAllowed, EnvironmentSpec] = {}
+    for spec in environments:
+        known = by_network.get(spec.network, spec)
+        more = tuple(dict.fromkeys((*known.registries, *spec.registries)))
+        by_network[spec.network] = known.model_copy(update={"registries": more})
+    for asked in by_network.values():
         try:
             sealing = await _tried(context, asked)
         except (SealError, LaunchError) as error:
             yield Check(_SEALING, "failed", str(error), _HOST_FIX)
             continue
         yield _told(sealing, require_sealed=context.config.require_sealed)
-        if asked.network == "registries":
+        if asked.network == "registries" and sealing.state != "open":
             settings = registry_settings(asked.registries)
             named = ", ".join(sorted(settings.hosts)) or "none: name them in environment.registries"
             yield Check("registries", "ok" if settings.hosts else "warning", f"reached by the meter: {named}")
@@ -119,13 +124,24 @@ def _nothing(context: RunContext, view: View, network: Network, held: Held | Non
     return environment.command(["true"], view, variables={}, writable=writable, network=network, held=held)
 
 
-async def shell_check(context: RunContext) -> Check:
-    """Have the agent run one command by its own shell, as an attempt would, on the scripted model."""
-    return await shell_canary(context.agent, context.config, partial(_asked, context))
+async def shell_check(context: RunContext, network: NetworkAllowed) -> Check:
+    """Have the agent run one command by its own shell, as an attempt would, on the scripted model.
+
+    Args:
+        context: of the run.
+        network: what attempts may reach.
+    """
+    asked = EnvironmentSpec(network=network)
+    try:
+        return await shell_canary(context.agent, context.config, partial(_asked, context, asked))
+    except SealError as error:
+        return Check(_SEALING, "failed", str(error), _HOST_FIX)
 
 
-async def _asked(context: RunContext, prompt: str, route: Route, hear: Hear) -> tuple[int | None, str]:
-    attempt_id, asked = f"shell-{secrets.token_hex(6)}", EnvironmentSpec()
+async def _asked(
+    context: RunContext, asked: EnvironmentSpec, prompt: str, route: Route, hear: Hear
+) -> tuple[int | None, str]:
+    attempt_id = f"shell-{secrets.token_hex(6)}"
     async with attempt_space_aside(context.place.work_root, attempt_id) as space:
         view, stderr = context.place.environment.view(space, "shell"), space.root / "stderr.log"
         async with open_way(context, route, space.root / "requests.jsonl", asked) as way:

@@ -67,7 +67,7 @@ def _session(prepared: PreparedRun, scope: Path, judge: JudgePin | None, started
         config=config.model_dump(mode="json", exclude={"api_key", "judge_api_key"}),
         prices=_prices(prepared),
         judge=judge,
-        sandbox=sandbox_name(prepared.place.environment),
+        sandbox=sandbox_name(prepared.place.environment.kind),
         python_version=platform.python_version(),
         platform=platform.platform(),
     )

@@ -22,7 +22,7 @@ from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.requests import RequestsBlock
-from swetrials.records.sealing import Sealing
+from swetrials.records.sealing import Sealing, closest
 from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
@@ -170,7 +170,8 @@ async def probe(prepared: PreparedRun, context: RunContext) -> Check:
     own_route = context.hosting.route(attempt_id)
     context = context.hiding(own_route.secrets)
     async with attempt_space_aside(context.place.work_root, attempt_id) as space:
-        stderr, asked, sealings = space.root / "stderr.log", EnvironmentSpec(), list[Sealing]()
+        stderr, sealings = space.root / "stderr.log", list[Sealing]()
+        asked = EnvironmentSpec(network=closest(network for _, network in prepared.plan.networks))
         try:
             async with open_way(context, own_route, space.root / "requests.jsonl", asked) as way:
                 view = context.place.environment.view(space, _PROBE)

@@ -66,19 +66,22 @@ def judge(
         judges: their names, or ``module:Name``.
         dataset: the dataset's file, where the trials' own record does not lead to it.
         overwrite: judge again what is judged already.
-        config_file: the configuration, of which the keys ``judge_*`` count.
+        config_file: the configuration; the keys ``judge_*``, ``environment`` and ``preparations_max_gb`` count.
         **keys: such keys, which rank above the file: ``judge_model="..."``.
 
     Raises:
         KnownError: nothing was judged; the message says why.
     """
-    choice = JudgeChoice.of(load_config(Path(config_file) if config_file else None, os.environ, keys))
+    config = load_config(Path(config_file) if config_file else None, os.environ, keys)
+    choice = JudgeChoice.of(config)
     request = JudgingRequest(
         Path(folder),
         recursive=True,
         overwrite=overwrite,
         judges=tuple(judges),
         dataset=Path(dataset) if dataset else None,
+        environment=config.environment,
+        preparations_max_gb=config.preparations_max_gb,
     )
     failed: list[Check] = []
 

@@ -147,7 +147,7 @@ class _Judging:
             skill_sha256=sha256_of(prepared.plan.skill.text),
             allowed_tools=config.allowed_tools,
             permission_mode=config.permission_mode,
-            sandbox=sandbox_name(prepared.place.environment),
+            sandbox=sandbox_name(prepared.place.environment.kind),
             harness_version=__version__,
             repeats=config.repeats,
             started_at=utc_now(),

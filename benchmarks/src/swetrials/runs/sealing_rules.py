@@ -24,9 +24,10 @@ def sealing_refusals(
     wider = [task for task, network in networks if network != "model"]
     if config.require_sealed:
         yield from _required(environment, wider)
-    if sealed and environment.seals and not config.meter:
+    closed = [task for task, network in networks if network != "open"]
+    if closed and environment.seals and not config.meter:
         detail = "without the meter nothing leads from a sealed environment to the model"
-        yield Check("sealing", "failed", detail, f"leave --no-meter out, or {_opened(sealed)}")
+        yield Check("sealing", "failed", detail, f"leave --no-meter out, or {_opened(closed)}")
     if sealed and (tools := sorted(agent.server_tools.intersection(map(_tool, config.allowed_tools)))):
         detail = f"allowed_tools: {', '.join(tools)} is run by the model's vendor, and reaches further through any seal"
         yield Check("sealing", "failed", detail, f"leave it out, or {_opened(sealed)}")

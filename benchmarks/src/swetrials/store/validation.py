@@ -138,9 +138,10 @@ class _Fault:
     def _unknown_key(self, key: str) -> str:
         if key == "<<":  # YAML's merge key, which other programs' files may well use
             return "the merge key << is not supported: write the keys out"
-        elsewhere: Mapping[str, str] = getattr(self.model, "keys_of_others", {})
-        if len(self.loc) == 1 and key in elsewhere:
-            return f"not a key here: {elsewhere[key]}"
+        for model in self._models_at(self.loc[:-1]):
+            elsewhere: Mapping[str, str] = getattr(model, "keys_of_others", {})
+            if key in elsewhere:
+                return f"not a key here: {elsewhere[key]}"
         return f"unknown key{did_you_mean(key, self._known_keys())}"
 
     def _in_quotes(self, written: str | None) -> str:

@@ -7,21 +7,28 @@ from dataclasses import dataclass
 import anyio
 from anyio.to_thread import run_sync
 
+from swetrials.environments.base import PreparationError
 from swetrials.environments.preparation import Source
+from swetrials.environments.sealing import SealError
+from swetrials.hosting.base import ProviderError
 from swetrials.records.metrics import PATCH, AttemptRecord
 from swetrials.store.files import write_atomically, write_record_once
 from swetrials.trials.attempt_session import AttemptSession, Watch, drive
 from swetrials.trials.gathering import gather
 from swetrials.trials.plan import prompt_for
 from swetrials.trials.run_context import Order, RunContext
+from swetrials.workspace.git import GitError
 from swetrials.workspace.instructions import SetAside, set_aside
 from swetrials.workspace.patch import apply_patch
-from swetrials.workspace.processes import Ended
+from swetrials.workspace.processes import Ended, LaunchError
 from swetrials.workspace.space import Space, attempt_space_aside, require_room
 
 ATTEMPT = "attempt.json"
 LOST = "lost"
 """``ended_by`` of an attempt on another machine that is gone, and of which only what was heard by then is known."""
+
+ATTEMPT_ERRORS = (GitError, LaunchError, PreparationError, ProviderError, SealError, OSError)
+"""What keeps an attempt from being made, or from coming to its end."""
 
 
 @dataclass(frozen=True)

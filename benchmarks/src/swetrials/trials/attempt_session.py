@@ -97,8 +97,8 @@ class AttemptSession:
             preparation_sha256=self.preparation_sha256,
         )
 
-    def judge(self, sealing: Sealing) -> None:
-        """Keep what the agent can reach, before it begins, also for whoever finds the folder of a killed attempt.
+    def admit(self, sealing: Sealing) -> None:
+        """Let the agent begin, or not. What it can reach is kept before that, for the folder of a killed attempt, too.
 
         Raises:
             SealError: it may not begin.
@@ -170,7 +170,7 @@ async def _drive(session: AttemptSession, watch: Watch) -> Ended:
             session.way.route,
             session.writable,
             skill=context.skill,
-            door=session.way.door(session.asked, session.judge),
+            door=session.way.door(session.asked, session.admit),
         )
         session.tally = agent.tally
         limits = ProcessLimits(

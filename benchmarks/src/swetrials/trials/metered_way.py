@@ -31,16 +31,16 @@ class Way:
     open_because: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def door(self, asked: EnvironmentSpec, judge: Callable[[Sealing], None]) -> Door | None:
-        """Return how the agent is sealed; ``judge`` is told what it can reach, at once where nothing seals it.
+    def door(self, asked: EnvironmentSpec, admit: Callable[[Sealing], None]) -> Door | None:
+        """Return how the agent is sealed; ``admit`` is told what it can reach, at once where nothing seals it.
 
         Args:
             asked: what the agent was to reach.
-            judge: called with it; what it raises keeps the agent from beginning.
+            admit: called with it; what it raises keeps the agent from beginning.
         """
         if self.meter is not None and not self.open_because:
-            return Door(self.meter.serve, asked.network, judge)
-        judge(Sealing(state="open", network=asked.network, why=self.open_because))
+            return Door(self.meter.serve, asked.network, admit)
+        admit(Sealing(state="open", network=asked.network, why=self.open_because))
         return None
 
 

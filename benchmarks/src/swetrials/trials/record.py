@@ -188,13 +188,19 @@ def _provenance(ledger: TrialLedger) -> Provenance:
         skill_sha256=sha256_of(context.skill.text),
         prompt_sha256=prompt_sha256(ledger.trial.task),
         commit=ledger.commit,
-        sandbox=sandbox_name(context.place.environment),
+        sandbox=_sandbox(ledger),
         runs_as_root=bool(context.place.environment.as_root),
         permission_mode=context.config.permission_mode,
         limits=context.limits,
         python_version=platform.python_version(),
         platform=platform.platform(),
     )
+
+
+def _sandbox(ledger: TrialLedger) -> str:
+    """Return what the last attempt ran in, which may have been on another machine; else what it would have been."""
+    ran_in = next((one.environment for one in reversed(ledger.records) if one.environment is not None), None)
+    return sandbox_name((ran_in or ledger.context.place.environment).kind)
 
 
 def _findings(attempts: Sequence[AttemptRecord], usage: UsageBlock) -> list[Finding]:

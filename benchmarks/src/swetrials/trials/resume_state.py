@@ -89,19 +89,23 @@ class Standing:
 
 
 def marked(standing: Standing) -> Metrics | None:
-    """Return the record of a trial that stays; where it was prepared differently, it says so from now on.
+    """Return the record of a trial that stays; it says from now on whether it was prepared differently.
 
     Raises:
         OSError: the disk is full or not writable.
     """
     metrics = standing.state
-    if not isinstance(metrics, Metrics) or not standing.prepared_differently:
-        return metrics if isinstance(metrics, Metrics) else None
-    if all(finding.code != _PREPARED_DIFFERENTLY for finding in metrics.findings):
+    if not isinstance(metrics, Metrics):
+        return None
+    others = tuple(finding for finding in metrics.findings if finding.code != _PREPARED_DIFFERENTLY)
+    if standing.prepared_differently is (len(others) < len(metrics.findings)):
+        return metrics
+    if standing.prepared_differently:
         message = "its commands ran in another environment than the dataset asks for by now (repeat: --resume --force)"
         finding = Finding(code=_PREPARED_DIFFERENTLY, severity="warning", message=message)
-        metrics = metrics.model_copy(update={"findings": (*metrics.findings, finding)})
-        write_record(standing.folder.metrics_file, metrics)
+        others = (*others, finding)
+    metrics = metrics.model_copy(update={"findings": others})
+    write_record(standing.folder.metrics_file, metrics)
     return metrics
 
 

@@ -18,6 +18,7 @@ from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.files import write_atomically, write_record
+from swetrials.trials.attempt import ATTEMPT_ERRORS
 from swetrials.trials.earlier import Earlier
 from swetrials.trials.executors.base import Machines
 from swetrials.trials.executors.local import HERE
@@ -27,7 +28,6 @@ from swetrials.trials.retry_policy import next_order
 from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.trajectory_building import TRAJECTORY
 from swetrials.workspace.git import GitError
-from swetrials.workspace.processes import LaunchError
 from swetrials.workspace.space import require_room
 
 _STATES = {"first": "working", "topup": "topping up", "retry": "working again"}
@@ -74,7 +74,7 @@ async def run_trial(
         number = ledger.earlier.next_number
         order = Order(trial, repo, ledger.commit, number=number, reason="first", environment=asked)
         await _attempts(ledger, order, observe, machines)
-    except (GitError, LaunchError, PreparationError, ProviderError, SealError, OSError) as error:
+    except ATTEMPT_ERRORS as error:
         ledger.failure = environment_failure(error)
     except anyio.get_cancelled_exc_class():
         _finish(ledger, observe)

@@ -13,6 +13,10 @@ import pytest
 
 from hosting.server import Server, json_answer
 from swetrials.agents.events import Event, Text
+from swetrials.environments.base import PreparationError
+from swetrials.environments.sealing import SealError
+from swetrials.errors import KnownError
+from swetrials.hosting.base import ProviderError
 from swetrials.hosting.endpoint import Endpoint
 from swetrials.records.check import Check
 from swetrials.records.metrics import AttemptRecord, Metrics
@@ -21,14 +25,17 @@ from swetrials.store.files import read_record
 from swetrials.store.project import HOME_VARIABLE
 from swetrials.trials.attempt import LOST, Attempt, new_attempt_id
 from swetrials.trials.attempt_session import Watch
-from swetrials.trials.executors.remote_attempt import Away, MachineLost
+from swetrials.trials.executors.remote_attempt import Away, MachineLost, as_at_home
 from swetrials.trials.executors.worker import News, Word, Worker
 from swetrials.trials.plan import Plan, Trial
 from swetrials.trials.resume_state import Standing
 from swetrials.trials.retry_policy import MOST_LOSSES
 from swetrials.trials.run_context import Order, RunContext
 from swetrials.trials.schedule import run_trials
+from swetrials.trials.trial import environment_failure
 from swetrials.wire.route import Route
+from swetrials.workspace.git import GitError
+from swetrials.workspace.processes import LaunchError
 from trials.stand_in import DESIGN, SAID, SECRET, WHOLE, Yard
 
 K = OutcomeKind
@@ -230,3 +237,11 @@ def test_what_goes_wrong_there_is_told_as_at_home(yard: Yard) -> None:
     assert (record.outcome.kind, record.outcome.blame) == (K.AGENT_CRASHED, Blame.ENVIRONMENT)
     assert record.outcome.detail.startswith("b: stand-in 1.0 is not installed")
     assert record.attempts == ()
+
+
+@pytest.mark.parametrize(
+    "error", [GitError("no"), LaunchError("no"), PreparationError("no"), ProviderError("no"), SealError("no")]
+)
+def test_an_error_there_has_the_outcome_that_it_has_at_home(error: KnownError) -> None:
+    at_home, there = environment_failure(error), environment_failure(as_at_home(error, "b"))
+    assert there == at_home.model_copy(update={"detail": "b: no"})

@@ -13,16 +13,15 @@ from anyio.to_thread import run_sync
 
 from swetrials.agents.events import Tally
 from swetrials.errors import KnownError
-from swetrials.hosting.base import ProviderError, Telemetry
+from swetrials.hosting.base import Telemetry
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.store.files import write_record_once
-from swetrials.trials.attempt import ATTEMPT, LOST, Attempt
+from swetrials.trials.attempt import ATTEMPT, ATTEMPT_ERRORS, LOST, Attempt
 from swetrials.trials.attempt_session import Watch
 from swetrials.trials.executors.worker import TRIAL, AttemptDelivery, Errand, Keys, News, Word
 from swetrials.trials.rebuilding import REQUESTS, Known, cut_attempt
 from swetrials.trials.run_context import Order, RunContext
 from swetrials.wire.route import Route
-from swetrials.workspace.git import GitError
 from swetrials.workspace.processes import LaunchError, killed_too
 
 
@@ -199,5 +198,5 @@ def as_at_home(error: KnownError | OSError, machine: str) -> Exception:
     """Return an error from another machine as one that a trial can meet at home as well, with the machine's name."""
     if isinstance(error, OSError):
         return OSError(error.errno, f"{machine}: {error.strerror}", error.filename)
-    kind = type(error) if isinstance(error, GitError | LaunchError | ProviderError) else LaunchError
+    kind = type(error) if isinstance(error, ATTEMPT_ERRORS) else LaunchError
     return kind(f"{machine}: {error}")
