@@ -22,6 +22,7 @@ from workspace.sources import commit_all, git, new_repository
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(900),
     needs_agent("claude"),
     pytest.mark.skipif(not isinstance(probe(), Bubblewrap), reason="bubblewrap does not work here"),
 ]
@@ -106,7 +107,13 @@ def pyenvs_python(home: Path) -> tuple[Path, tuple[Path, ...]]:
     shutil.copytree(own / "include", prefix / "include", symlinks=True)
     (prefix / "bin").mkdir()
     shims.mkdir()
-    shutil.copy2((own / "bin" / f"python{PYTHON}").resolve(), prefix / "bin" / f"python{PYTHON}")
+    # A build with a library of its own looks for it by its full name, which another user may not get to.
+    library = os.fsencode(own / "lib")
+    program = (own / "bin" / f"python{PYTHON}").read_bytes()
+    (prefix / "bin" / f"python{PYTHON}").write_bytes(
+        program.replace(library + b"\0", b"$ORIGIN/../lib".ljust(len(library) + 1, b"\0"))
+    )
+    (prefix / "bin" / f"python{PYTHON}").chmod(0o755)
     for name in ("python", "python3"):
         (prefix / "bin" / name).symlink_to(f"python{PYTHON}")
     for name in ("python", "python3", f"python{PYTHON}"):

@@ -243,6 +243,35 @@ def test_a_setup_that_fails_says_its_last_line_and_where_its_output_is(bench: Be
     assert bench.preparations().store.stored() == []
 
 
+UV = """\
+error: Request failed after 3 retries in 9.9s
+  cause: Failed to fetch: http://127.0.0.1:9/simple/left/
+  cause: tcp connect error
+  cause: Connection refused (os error 111)
+"""
+PIP = """\
+Looking in indexes: http://127.0.0.1:9/simple
+WARNING: Retrying after connection broken by 'Failed to establish a new connection: [Errno 111] Connection refused'
+ERROR: No matching distribution found for left
+"""
+NPM = """\
+npm error code ECONNREFUSED
+npm error FetchError: request to http://127.0.0.1:9/left failed, reason: connect ECONNREFUSED 127.0.0.1:9
+npm error   code: 'ECONNREFUSED',
+npm error A complete log of this run can be found in: /attempt/home/x-debug-0.log
+"""
+
+
+@pytest.mark.parametrize("said", [UV, PIP, NPM], ids=["uv", "pip", "npm"])
+def test_a_registry_that_does_not_answer_is_told_with_its_address(bench: Bench, said: str) -> None:
+    setup = [["sh", "-c", 'printf %s "$1"; exit 1', "sh", said]]
+    with pytest.raises(PreparationError) as failed:
+        held(bench, bench.source(commit(bench.repo, {"a": ""}), setup=setup))
+    told = str(failed.value).partition(" s: ")[2]
+    assert "http://127.0.0.1:9/" in told and re.search("refused", told, re.IGNORECASE)
+    assert "; mend the registry's address, or the way to it; its output: " in told
+
+
 def test_a_setup_that_hangs_is_stopped_and_named(bench: Bench) -> None:
     source = bench.source(commit(bench.repo, {"a": ""}), setup=[["sh", "-c", "echo waiting; sleep 600"]])
     with pytest.raises(PreparationError, match="was stopped after 1 s: waiting"):

@@ -128,7 +128,8 @@ def test_a_failing_setup_says_nothing_about_the_patch(place: WorkContext, source
     verify = {"setup": [["true"], ["false"], ["true"]], "commands": [["true"]]}
     evaluation = verdict_on(place, trial(source, verify, patch=FIX))
     assert (evaluation.status, evaluation.passed, evaluation.fraction) == ("unscored", None, None)
-    assert evaluation.reason == "setup failed: `false` ended with exit code 1"
+    assert evaluation.reason.startswith("setup failed: `false` ended with exit code 1")
+    assert ("it has no network: what it installs belongs in" in evaluation.reason) == place.environment.seals
     assert [result.stage for result in evaluation.results] == ["setup", "setup"]
 
 

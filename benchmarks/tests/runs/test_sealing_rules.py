@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
+from judging.submissions import TASK
 from swetrials.agents import AGENTS
 from swetrials.environments.base import Environment
 from swetrials.environments.bubblewrap import Bubblewrap
 from swetrials.environments.bubblewrap_environment import BubblewrapEnvironment
 from swetrials.environments.host import Host
 from swetrials.records.config import RunnerConfig
+from swetrials.records.dataset import Verify
 from swetrials.records.sealing import NetworkAllowed
-from swetrials.runs.sealing_rules import sealing_refusals
+from swetrials.runs.sealing_rules import installs_without_network, sealing_refusals
 
 ENVIRONMENTS: dict[str, Environment] = {"host": Host(), "bubblewrap": BubblewrapEnvironment(Bubblewrap(Path("bwrap")))}
 
@@ -78,3 +80,21 @@ def test_the_tasks_are_named_up_to_three() -> None:
     wider: list[NetworkAllowed] = ["open"] * 5
     [(detail, _)] = faults("bubblewrap", *wider, "model", require_sealed=True)
     assert detail.endswith("to task-0, task-1, task-2 and 2 more")
+
+
+@pytest.mark.parametrize(
+    ("command", "network", "warned"),
+    [
+        ("python -m pip install -e .", "model", True),
+        ("uv --quiet sync --frozen", "model", True),
+        ("npm ci", "model", True),
+        ("python -m pip install -e .", "registries", False),
+        ("make install", "model", False),
+        ("python -m pip list", "model", False),
+    ],
+)
+def test_a_setup_that_will_miss_its_network_is_named(command: str, network: NetworkAllowed, warned: bool) -> None:
+    task = TASK.model_copy(update={"verify": Verify(setup=(("true",), tuple(command.split())), commands=(("true",),))})
+    found = [(check.status, check.detail) for check in installs_without_network([task], {task.id: network})]
+    told = f"{task.id}: verify.setup runs without network: `{command}`"
+    assert found == ([("warning", told)] if warned else [])

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,13 @@ _MOST_OF_A_LINE = 300
 _FULL_DISK_BYTES = 5_000_000
 
 _TELLING = re.compile(r"error|failed|cannot|not found|no such|denied|no space|missing", re.IGNORECASE)
+# Of uv, pip, npm and the C library.
+_UNREACHED = re.compile(
+    r"connection refused|ECONNREFUSED|name or service not known|name resolution|ENOTFOUND|EAI_AGAIN"
+    r"|network is unreachable|ENETUNREACH|no route to host|timed out|ETIMEDOUT",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"hint:|note:|\[|npm error A complete log of this run")
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -105,7 +113,7 @@ class Setup:
             network="open",
         )
         limits = ProcessLimits(wall_seconds=self.limit_seconds)
-        shown = " ".join(argv)
+        shown = shlex.join(argv)
         try:
             ended, output = await run_captured(command, limits, mark=space.root.name, tail_bytes=_LOG_BYTES)
         except LaunchError as error:
@@ -160,8 +168,13 @@ def variables(view: View, spec: EnvironmentSpec) -> dict[str, str]:
 
 
 def _telling_line(output: str) -> str:
-    """Return the last line that speaks of an error, else the last that says anything."""
-    lines = [_CONTROL.sub("", line).strip() for line in output.splitlines()]
-    telling = [line for line in lines if line and not line.startswith(("hint:", "note:", "["))]
+    """Return the line that tells of a host that was not reached, else of an error, else the last that says anything."""
+    lines = [_CONTROL.sub("", line).strip().removeprefix("cause: ") for line in output.splitlines()]
+    telling = [line for line in lines if line and not _ASIDE.match(line)]
+    unreached = [line for line in telling if _UNREACHED.search(line)]
+    if unreached:
+        addresses = [line for line in telling if "://" in line]
+        told = next((line for line in unreached if "://" in line), ": ".join((*addresses[-1:], unreached[-1])))
+        return f"{told[:_MOST_OF_A_LINE]}; mend the registry's address, or the way to it"
     spoken = [line for line in telling if _TELLING.search(line)]
     return (spoken or telling or [""])[-1][:_MOST_OF_A_LINE]

@@ -41,6 +41,7 @@ _TAIL_BYTES = 4096
 _MOST_OF_A_LINE = 300
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
 # Control sequences (ECMA-48: CSI), a terminal's own (OSC), and single control characters.
+_NO_NETWORK = "; it has no network: what it installs belongs in the setup of the dataset's environment"
 _NO_SUCH_PROGRAM = 127
 # As a shell would say it.
 
@@ -140,7 +141,7 @@ async def _verified_in(
     machine = Machine.now()
     async with _opened(place.environment, submission.environment) as reach:
         run = partial(_run, view=view.having(reach.variables), place=place, reach=reach)
-        evaluation = await _verified(verify, run)
+        evaluation = await _verified(verify, run, cut_off=reach.network == "none" and reach.door is None)
     return evaluation.model_copy(
         update={
             "patch_applied": True if submission.patch else None,
@@ -156,12 +157,13 @@ async def _verified_in(
     )
 
 
-async def _verified(verify: Verify, run: _Run) -> TestsEvaluation:
+async def _verified(verify: Verify, run: _Run, *, cut_off: bool) -> TestsEvaluation:
     results: list[CommandResult] = []
     for argv in verify.setup:
         results.append(await run(argv, "setup", verify.timeout_seconds))
         if not results[-1].passed:
-            return _unscored(f"setup failed: {_described(results[-1])}", results)
+            mend = _NO_NETWORK if cut_off else ""
+            return _unscored(f"setup failed: {_described(results[-1])}{mend}", results)
     for argv in verify.commands:
         results.append(await run(argv, "verify", verify.timeout_seconds))
     verified = [result for result in results if result.stage == "verify"]

@@ -18,7 +18,7 @@ from swetrials.records.check import Check
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.sealing import NetworkAllowed, Sealing
 from swetrials.runs.prepared_run import PreparedRun
-from swetrials.runs.sealing_rules import sealing_refusals
+from swetrials.runs.sealing_rules import installs_without_network, sealing_refusals
 from swetrials.trials.metered_way import open_way
 from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import RunContext
@@ -60,6 +60,9 @@ async def environment_checks(
         yield check
     if refusals:
         return
+    if environment.seals:
+        for check in installs_without_network(prepared.plan.tasks, dict(prepared.plan.networks)):
+            yield check
     async for check in sealing_checks(context, [source.spec for source in sources]):
         yield check
     async for check in preparation_checks(Preparations(context.place), sources, held):

@@ -1,12 +1,30 @@
-"""What cannot be sealed is refused before money is spent."""
+"""What cannot be sealed is refused before money is spent, and what will miss its network is named."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from swetrials.agents.base import Agent
 from swetrials.environments.base import Environment
 from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
+from swetrials.records.dataset import Task
 from swetrials.records.sealing import NetworkAllowed
+
+_INSTALLS = re.compile(r"\b(pip3?|uv|poetry|pdm|npm|pnpm|yarn|cargo|bundle) (\S+ )*?(install|sync|ci|add|fetch)\b")
+
+
+def installs_without_network(tasks: Iterable[Task], networks: Mapping[str, NetworkAllowed]) -> Iterator[Check]:
+    """Warn of tasks whose ``verify.setup`` looks as if it fetched packages, for which it has no network.
+
+    Args:
+        tasks: of a run.
+        networks: what the dataset allows each of them, by its id.
+    """
+    for task in tasks:
+        setup = map(" ".join, task.verify.setup if task.verify and networks[task.id] == "model" else ())
+        if found := next(filter(_INSTALLS.search, setup), None):
+            fix = "move it to the setup of the dataset's environment, which has one"
+            yield Check("tests", "warning", f"{task.id}: verify.setup runs without network: `{found}`", fix)
 
 
 def sealing_refusals(

@@ -51,10 +51,14 @@ class Plan:
     trials: tuple[Trial, ...]
 
     @property
+    def tasks(self) -> tuple[Task, ...]:
+        """Each task of the planned trials, once."""
+        return tuple({trial.task.id: trial.task for trial in self.trials}.values())
+
+    @property
     def networks(self) -> tuple[tuple[str, NetworkAllowed], ...]:
         """Each task by its id, with what it may reach."""
-        tasks = {trial.task.id: trial.task for trial in self.trials}.values()
-        return tuple((task.id, self.dataset.dataset.environment_of(task).network) for task in tasks)
+        return tuple((task.id, self.dataset.dataset.environment_of(task).network) for task in self.tasks)
 
     @property
     def environments(self) -> tuple[EnvironmentSpec, ...]:
