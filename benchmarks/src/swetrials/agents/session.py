@@ -40,7 +40,8 @@ class AgentSession:
         environment: what it runs in.
         installation: the folder that it is installed in, which it may read as well; ``None``: it is not known.
         writable: those of its folders that it may change, where the environment can keep it from that.
-        door: seals it, and leaves it the one way to its route; ``None``: the machine's network is open to it.
+        door: seals it, and leaves it the one way to its route.
+        network: what it can reach without a door.
         tally: what it has come to by now.
     """
 
@@ -51,6 +52,7 @@ class AgentSession:
     installation: Path | None = None
     writable: Sequence[Path] = ()
     door: Door | None = None
+    network: Network = "open"
     tally: Tally = field(default_factory=Tally)
 
     @classmethod
@@ -91,7 +93,7 @@ class AgentSession:
     @property
     def command(self) -> Command:
         """What really runs: the CLI's words in its environment, with allow-listed variables."""
-        return self._command("none" if self.door else "open", None)
+        return self._command("none" if self.door else self.network, None)
 
     def _command(self, network: Network, held: Held | None) -> Command:
         return self.environment.command(
@@ -137,7 +139,7 @@ class AgentSession:
 
         mark = self.view.outside.root.name
         stdin = self.view.to_outside(self.launch.stdin) if self.launch.stdin else None
-        async with behind(self.door, self._command, stderr=stderr) as (command, started):
+        async with behind(self.door, self._command, otherwise=self.network, stderr=stderr) as (command, started):
             ended = await run_group(
                 command, limits, mark=mark, on_output=on_output, stderr=stderr, stdin=stdin, started=started
             )
@@ -152,7 +154,7 @@ class AgentSession:
             OSError: its files cannot be written.
         """
         self._write_files()
-        async with behind(self.door, self._command) as (command, started):
+        async with behind(self.door, self._command, otherwise=self.network) as (command, started):
             return await run_captured(command, limits, mark=self.view.outside.root.name, started=started)
 
     def _write_files(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from swetrials.environments.base import Held, Network
 from swetrials.environments.sealing import Serve, held_start
 from swetrials.records.sealing import NetworkAllowed, Sealing
+from swetrials.wire.meter import open_meters
 from swetrials.workspace.processes import Command, Started
 
 
@@ -48,7 +49,8 @@ async def behind(
     async with held_start() as start:
 
         async def seal(pid: int) -> None:
-            door.admit(await start.seal(door.serve, network=door.allowed, stderr=stderr))
+            meters = open_meters()
+            door.admit(await start.seal(door.serve, network=door.allowed, meters=meters, stderr=stderr))
             start.release()
 
         yield command("none", start.held), seal

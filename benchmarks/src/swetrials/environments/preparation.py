@@ -6,7 +6,7 @@ import secrets
 import shutil
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from anyio.to_thread import run_sync
 
 from swetrials.environments.attaching import attached
-from swetrials.environments.base import Layer, PreparationError, View
+from swetrials.environments.base import Layer, PreparationError, SetupError, View
 from swetrials.environments.checkout_changes import Made, contents, made_since
 from swetrials.environments.overlay import why_no_overlay
 from swetrials.environments.preparation_inputs import preparation_sha256
@@ -191,6 +191,19 @@ class Preparations:
         patched = await run_sync(self._sha256, source, tools)
         return patched != await run_sync(self._sha256, replace(source, patch=b""), tools)
 
+    async def sets_up(self, source: Source) -> bool:
+        """Return whether setup works for a source at this moment, whatever was kept of it; nothing of it is kept.
+
+        Raises:
+            KnownError: as :meth:`holding`, where something else than a command of setup fails.
+        """
+        tools = await run_sync(find_tools, source.spec, self.place.project)
+        try:
+            async with self._set_up(source, tools):
+                return True
+        except SetupError:
+            return False
+
     def _sha256(self, source: Source, tools: Toolchain) -> str:
         tracked = tracked_files(self.place.repositories, source.repo, source.commit, source.patch)
         kind = self.place.environment.kind
@@ -235,26 +248,8 @@ class Preparations:
             ) from None
 
     async def _made_anew(self, source: Source, tools: Toolchain, sha256: str) -> PreparationRecord:
-        setup = self._setup(source, tools)
-        require_room(self.store.making)
         began = time.monotonic()
-        async with attempt_space_aside(self.store.making, f"prepare-{secrets.token_hex(6)}") as space:
-            await run_sync(self._check_out, source, space)
-            before = await run_sync(contents, space.checkout)
-            kept = space.root / "kept"
-            kept.mkdir()
-            view = _with_place_for_python(self.place.environment.view(space, source.repository), source.spec, kept)
-            self.place.environment.hand_over(space)
-            try:
-                await setup.run(view, kept / _LOG)
-            except PreparationError as error:
-                with suppress(OSError):
-                    self.store.logs.mkdir(exist_ok=True)
-                    shutil.copyfile(kept / _LOG, self.store.log(sha256))
-                raise type(error)(f"{error}; its output: {self.store.log(sha256)}") from None
-            made = await run_sync(made_since, before, space.checkout)
-            await run_sync(_keep, made, space.checkout, kept)
-            await run_sync(setup.refuse_secrets_in, kept)
+        async with self._set_up(source, tools, sha256) as (kept, made):
             record = PreparationRecord(
                 sha256=sha256,
                 made_at=utc_now(),
@@ -270,6 +265,40 @@ class Preparations:
             write_record(kept / RECORD, record)
             self.store.put(kept, sha256)
         return record
+
+    @asynccontextmanager
+    async def _set_up(
+        self, source: Source, tools: Toolchain, log_sha256: str | None = None
+    ) -> AsyncIterator[tuple[Path, Made]]:
+        """Set a source up in a space of its own, and give the folder with what was made, until the block ends."""
+        setup = self._setup(source, tools)
+        require_room(self.store.making)
+        async with attempt_space_aside(self.store.making, f"prepare-{secrets.token_hex(6)}") as space:
+            await run_sync(self._check_out, source, space)
+            before = await run_sync(contents, space.checkout)
+            kept = space.root / "kept"
+            kept.mkdir()
+            view = _with_place_for_python(self.place.environment.view(space, source.repository), source.spec, kept)
+            self.place.environment.hand_over(space)
+            try:
+                await setup.run(view, kept / _LOG)
+            except PreparationError as error:
+                raise type(error)(f"{error}{self._log_kept(kept / _LOG, log_sha256)}") from None
+            made = await run_sync(made_since, before, space.checkout)
+            await run_sync(_keep, made, space.checkout, kept)
+            await run_sync(setup.refuse_secrets_in, kept)
+            yield kept, made
+
+    def _log_kept(self, log: Path, sha256: str | None) -> str:
+        """Keep what a failed setup has printed, and return where; nothing where it is not kept."""
+        if sha256 is None:
+            return ""
+        try:
+            self.store.logs.mkdir(exist_ok=True)
+            shutil.copyfile(log, self.store.log(sha256))
+        except OSError:
+            return ""
+        return f"; its output: {self.store.log(sha256)}"
 
     def _check_out(self, source: Source, space: Space) -> None:
         self.place.repositories.check_out(source.repo, source.commit, space.checkout)

@@ -64,7 +64,7 @@ def registry_settings(
         home: of that user.
         system: the machine's folder of configuration; by default ``/etc``.
     """
-    machine = UserMachine(os.environ if variables is None else variables, home or Path.home(), system or Path("/etc"))
+    machine = UserMachine(os.environ if variables is None else variables, home or _home(), system or Path("/etc"))
     pip, uv, npm = pip_indexes(machine), uv_indexes(machine), npm_indexes(machine)
     hosts: set[str] = set()
     left_out = [fault for tool in (pip, uv, npm) for fault in tool.faults]
@@ -81,6 +81,14 @@ def registry_settings(
         else:
             hosts.add(host.lower())
     return RegistrySettings(frozenset(hosts), _variables(pip, uv, npm), tuple(dict.fromkeys(left_out)))
+
+
+def _home() -> Path:
+    """Return the user's home; a folder that holds nothing, where there is none."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(os.devnull)
 
 
 def proxy_variables(proxy_url: str) -> dict[str, str]:

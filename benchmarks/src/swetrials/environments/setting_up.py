@@ -118,6 +118,10 @@ class Setup:
             ended, output = await run_captured(command, limits, mark=space.root.name, tail_bytes=_LOG_BYTES)
         except LaunchError as error:
             return f"setup: {error}"
+        if (
+            len(output) >= _LOG_BYTES
+        ):  # a line of which the beginning is cut off may be half a secret, which nobody knows
+            output = output.partition(b"\n")[2]
         said = self.redactor.bytes(output)
         with suppress(OSError), log.open("ab") as file:  # on a full disk, what the command met says more
             file.write(self.redactor.text(f"$ {shown}\n").encode(errors="replace") + said)

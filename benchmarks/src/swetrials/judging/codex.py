@@ -287,7 +287,8 @@ class _Codex:
     async def _tell(self, *words: str) -> tuple[Ended, bytes]:
         """Run a command of Codex's that asks no model, and return what it printed."""
         launch = Launch((str(self._installed.binary), *words), self._variables, self._files)
-        return await self._session(launch, None).run_captured(ProcessLimits(_COMMAND_SECONDS))
+        session = replace(self._session(launch, None), network="none")
+        return await session.run_captured(ProcessLimits(_COMMAND_SECONDS))
 
     def _session(self, launch: Launch, door: Door | None) -> AgentSession:
         return AgentSession(

@@ -4,7 +4,7 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -126,11 +126,17 @@ async def _tested(submission: Submission, verify: Verify, space: Space, place: W
 async def _unprepared(source: Source, place: WorkContext, error: PreparationError) -> TestsEvaluation:
     """Tell whose fault it is that there is no environment.
 
-    It is the patch's where a command of setup fails, and the patch changes what that depends on. A tool that this
-    machine has not, a secret that is not set or a full disk is nobody's who was judged.
+    It is the patch's where a command of setup fails, the patch changes what that depends on, and setup works at this
+    moment without it: a registry may be out of reach. A tool that this machine has not, a secret that is not set or a
+    full disk is nobody's who was judged.
     """
-    told = place.redactor.text(str(error))
-    if isinstance(error, SetupError) and await Preparations(place).changed_by_patch(source):
+    told, preparations = place.redactor.text(str(error)), Preparations(place)
+    without = replace(source, patch=b"")
+    if (
+        isinstance(error, SetupError)
+        and await preparations.changed_by_patch(source)
+        and await preparations.sets_up(without)
+    ):
         return _failed(f"what the patch makes of the environment cannot be prepared: {told}", patch_applied=True)
     return _unscored(f"the environment cannot be prepared: {told}")
 

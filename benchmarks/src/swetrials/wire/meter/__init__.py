@@ -19,8 +19,18 @@ was 2.9 against 1.9 ms a request. A stream of 100 MB took about the same, and no
 
 from swetrials.wire.meter.block import requests_block
 from swetrials.wire.meter.canary import CANARY_PATH
+from swetrials.wire.meter.listening import open_meters
 from swetrials.wire.meter.meter import Meter, metered
 from swetrials.wire.meter.registry_way import RegistryWay, registry_way
 from swetrials.wire.meter.signing import CannotSign
 
-__all__ = ["CANARY_PATH", "CannotSign", "Meter", "RegistryWay", "metered", "registry_way", "requests_block"]
+__all__ = [
+    "CANARY_PATH",
+    "CannotSign",
+    "Meter",
+    "RegistryWay",
+    "metered",
+    "open_meters",
+    "registry_way",
+    "requests_block",
+]

@@ -8,8 +8,16 @@ from swetrials.wire.meter.peer import Peer
 
 HOST = "127.0.0.1"
 
+_open_ports: set[int] = set()
+# Those of loopback that meters of this process listen on now.
+
 Serve = Callable[[Peer], Awaitable[None]]
 """Passes on what comes on one connection, until that ends or the task is cancelled; it closes the connection."""
+
+
+def open_meters() -> tuple[tuple[str, int], ...]:
+    """Return host and port of every meter of this process that listens on the machine's own loopback now."""
+    return tuple((HOST, port) for port in sorted(_open_ports))
 
 
 class MeterListener:
@@ -18,6 +26,7 @@ class MeterListener:
     def __init__(self, serve: Serve) -> None:
         self._connections = _Connections(serve)
         self._servers: list[asyncio.Server] = []
+        self._ports: set[int] = set()
 
     async def listen(self) -> int:
         """Listen on a free port of loopback, and return it.
@@ -29,6 +38,8 @@ class MeterListener:
         server = await loop.create_server(self._connection, HOST, 0)
         self._servers.append(server)
         port: int = server.sockets[0].getsockname()[1]
+        self._ports.add(port)
+        _open_ports.add(port)
         return port
 
     async def serve(self, listening: socket.socket) -> None:
@@ -53,6 +64,7 @@ class MeterListener:
 
     async def close(self) -> None:
         """Listen no more, cut every connection, and wait until what passed on it is recorded."""
+        _open_ports.difference_update(self._ports)
         for server in self._servers:
             server.close()
         await self._connections.close()
