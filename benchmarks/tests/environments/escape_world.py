@@ -259,8 +259,9 @@ async def _inside(way: str, order: Mapping[str, object], serve: Serve) -> tuple[
         starting = behind(door, lambda network, held: make(network=network, held=held), stderr=stderr)
         async with starting as (command, started):
             limits = ProcessLimits(120, drain_seconds=1)
-            ended = await run_group(command, limits, mark="escape", on_output=hear, stderr=stderr, started=started)
-        assert ended.exit_code == 0, stderr.read_text()
+            mark = f"escape-{secrets.token_hex(8)}"
+            ended = await run_group(command, limits, mark=mark, on_output=hear, stderr=stderr, started=started)
+        assert ended.exit_code == 0, f"{ended}\n{stderr.read_text()}"
     return output.decode(), sealings[0].state
 
 

@@ -3,10 +3,10 @@
 import os
 import secrets
 import shlex
-import sysconfig
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import swetrials
@@ -64,7 +64,7 @@ NOT_EVERYWHERE = frozenset({"vsock", "io_uring", "userfaultfd", "pip download", 
 
 
 def told(way: str) -> Told:
-    sources = f"{Path(swetrials.__file__).parents[1]}{os.pathsep}{sysconfig.get_path('purelib')}"
+    sources = os.pathsep.join(str(Path(str(module.__file__)).parents[1]) for module in (swetrials, anyio))
     variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHONPATH": sources, "PYTHONDONTWRITEBYTECODE": "1"}
     user: dict[str, Any] = {}
     if way == "ordinary" and os.geteuid() == 0:
