@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -47,6 +47,9 @@ py-modules = ["orders"]
 ORDERS = "from packaging.version import Version\n\n\ndef orders():\n    return [Version('1')] * 60\n"
 HIDDEN = "from orders import orders\n\n\ndef test_pages():\n    assert len(orders()) == 50\n"
 
+PythonOf = Callable[[Path], tuple[Path, tuple[Path, ...]]]
+"""Gives, for a home, an interpreter and the folders by which it is on somebody's PATH."""
+
 
 @dataclass(frozen=True)
 class Person:
@@ -55,7 +58,7 @@ class Person:
     root: Path
     python: Path
     path: tuple[Path, ...] = ()
-    user: Mapping[str, int] = field(default_factory=dict)
+    user: tuple[int, int] | None = None
 
     @property
     def home(self) -> Path:
@@ -70,9 +73,11 @@ class Person:
         places = (self.clone / ".venv" / "bin", *self.path, "/usr/local/bin", "/usr/bin", "/bin")
         kept = {name: value for name, value in os.environ.items() if KEPT.fullmatch(name)}
         environment = {**kept, "HOME": str(self.home), "PATH": os.pathsep.join(map(str, places))}
+        user, group = self.user or (None, None)
         done = subprocess.run(
             ["sh", "-c", line], cwd=self.home, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=seconds, check=False, **self.user,
+            text=True, timeout=seconds, check=False,
+            user=user, group=group, extra_groups=[] if self.user else None,
         )  # fmt: skip
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         return done.stdout
@@ -158,11 +163,10 @@ def lay_out(person: Person, dataset: str) -> None:
     (person.home / "hidden" / "test_orders.py").write_text(HIDDEN)
 
 
-def another_user() -> Mapping[str, int]:
-    """Return an ordinary user, for :func:`subprocess.run`."""
+def another_user() -> tuple[int, int]:
+    """Return the numbers of an ordinary user and of their group."""
     others = [entry for entry in pwd.getpwall() if 1000 <= entry.pw_uid < 60_000]
-    user, group = (others[0].pw_uid, others[0].pw_gid) if others else (60_123, 60_123)
-    return {"user": user, "group": group}
+    return (others[0].pw_uid, others[0].pw_gid) if others else (60_123, 60_123)
 
 
 @pytest.fixture
@@ -175,20 +179,18 @@ def root() -> Iterator[Path]:
 
 @pytest.mark.parametrize("who", ["myself", "another"])
 @pytest.mark.parametrize("kind", [pyenvs_python, systems_python], ids=["pyenv", "system"])
-def test_the_page_works_as_it_is_typed(who: str, kind: object, root: Path) -> None:
+def test_the_page_works_as_it_is_typed(who: str, kind: PythonOf, root: Path) -> None:
     if who == "another" and os.geteuid() != 0:
         pytest.skip("only root can try it as another user")
     (root / "home").mkdir()
     (root / "clone" / "benchmarks" / ".tools").mkdir(parents=True)
-    assert callable(kind)
     python, path = kind(root / "home")
-    person = Person(root, python, path, {} if who == "myself" else {**another_user(), "extra_groups": []})
+    person = Person(root, python, path, another_user() if who == "another" else None)
     dataset, lines = shown()
     install(person)
     lay_out(person, dataset)
-    if who == "another":
-        owner = another_user()
-        subprocess.run(["chown", "-R", f"{owner['user']}:{owner['group']}", str(root)], check=True)
+    if person.user is not None:
+        subprocess.run(["chown", "-R", "{}:{}".format(*person.user), str(root)], check=True)
     person.types(f"git config --global url.file://{root}/upstream/.insteadOf https://git.example/")
 
     said = [person.types(line) for line in lines]
