@@ -81,7 +81,7 @@ SAID = {
 @pytest.mark.parametrize(
     ("model", "besides", "dollars", "status", "codes"),
     [
-        ("claude-opus-4-5", {"server_tool_use": {"web_search_requests": 50}}, 0.50, "complete", set()),
+        ("claude-opus-4-5", {"server_tool_use": {"web_search_requests": 50}}, 0.50, "complete", {"server_tools"}),
         ("claude-opus-4-6", {"speed": "fast"}, 0.84, "complete", set()),
         ("claude-opus-4-7", {"speed": "fast"}, 0.14, "lower_bound", {"cost_disagrees"}),
         ("claude-opus-4-6", {"service_tier": "priority"}, 0.14, "lower_bound", set()),

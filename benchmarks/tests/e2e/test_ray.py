@@ -25,7 +25,7 @@ _PROGRAM = Workplace(pathlib.Path()).words("run")[0]
 _HEARD_SECONDS = 2.5
 """Within this the harness has heard what a machine knows: it asks every second."""
 
-_OWN = {"id", "session_id", "machine", "trajectory", "platform"}
+_OWN = {"id", "session_id", "machine", "trajectory", "platform", "load", "canaries"}
 _CLOCK = {"planned_at", "first_token_seconds_median", "generation_tokens_per_sec", "latency_seconds"}
 
 

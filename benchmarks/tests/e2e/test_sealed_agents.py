@@ -83,6 +83,7 @@ def test_on_an_endpoint_of_this_machine(tmp_path: Path, agent: AgentUnderTest) -
     with knocking_endpoint() as server:
         done = place.run(
             "run", "--agent", agent.name, "--provider", "endpoint", "--endpoint", server.base_url,
+            "--dialect", "openai-responses" if agent.name == "codex" else "anthropic",
             "--model", MODEL, "--dataset", QUICKSTART, "--tasks", "word-tally",
             "--environment", "bubblewrap", "--require-sealed", timeout_seconds=240,
         )  # fmt: skip
