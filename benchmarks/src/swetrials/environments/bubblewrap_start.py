@@ -1,7 +1,7 @@
 """What a sandbox needs done just before it starts: ``bubblewrap_start.py UID [FOLDER|LAYER|FILTER...] -- WORDS``.
 
-A program of its own, which imports nothing of this project. As such it runs in the process that becomes the sandbox,
-outside of it still:
+A program of its own, which imports nothing of this project, and else what loads fast: it runs for each command. As such
+it runs in the process that becomes the sandbox, outside of it still:
 
 - It leaves the session keyring that it inherits, in which the invoker's keys may lie, for a new and empty one
   (``keyctl(2)``, ``KEYCTL_JOIN_SESSION_KEYRING``). Where the kernel has no keyrings, or a container forbids the
@@ -17,7 +17,7 @@ outside of it still:
 import ctypes
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from _collections_abc import Iterator, Sequence
 
 OVERLAY = "--overlay"
 SECCOMP = "--seccomp"
