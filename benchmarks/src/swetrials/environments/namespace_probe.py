@@ -18,7 +18,7 @@ What goes wrong is sent as a line ``failed``, a tab and the reason. Every wait e
 does, for then the files end; what is beyond that, an alarm ends.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import _socket
 import ctypes
 import errno
