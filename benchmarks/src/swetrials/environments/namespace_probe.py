@@ -1,7 +1,7 @@
 """Listens and knocks inside a sandbox, from outside: ``namespace_probe.py CONTROL INFO READY``, numbers of open files.
 
-A program of its own, which imports nothing of this project, and of the standard library what loads fast (the parts in C
-of ``signal`` and ``socket``): it runs once for each attempt. :mod:`swetrials.environments.sealing` starts it before the
+A program of its own, which imports nothing of this project, and of the standard library what loads fast, so not
+``socket`` and ``signal``: it runs once for each attempt. :mod:`swetrials.environments.sealing` starts it before the
 sandbox, and talks to it by CONTROL, a socket that keeps messages apart.
 
 1. It takes in an order: lines of a kind, a tab and a value (:data:`_KNOCKS`).
@@ -18,7 +18,6 @@ What goes wrong is sent as a line ``failed``, a tab and the reason. Every wait e
 does, for then the files end; what is beyond that, an alarm ends.
 """
 
-import _signal  # type: ignore[import-not-found]
 import _socket
 import ctypes
 import errno
@@ -106,7 +105,7 @@ def _seal_when_started(harness: _socket.socket, info: int, ready: int) -> str:
     first = _first_process(info)
     if not _read(ready, until=b"\n"):
         raise ProbeError("the sandbox ended before its command began")
-    _signal.alarm(_SECONDS)
+    _LIBC.alarm(_SECONDS)
     return _seal(harness, first, order)
 
 
@@ -140,7 +139,7 @@ def _seal(harness: _socket.socket, first: int, order: Sequence[tuple[str, str]])
     _send_listener(harness, port)
     knocks, told = os.pipe()
     if (child := os.fork()) == 0:
-        _signal.alarm(_SECONDS)
+        _LIBC.alarm(_SECONDS)
         os.write(told, _answer(lambda: _knock(port, order)))
         os._exit(0)
     os.close(told)
