@@ -23,7 +23,7 @@ from swetrials.trials.metered_way import open_way
 from swetrials.trials.plan import Trial
 from swetrials.trials.run_context import RunContext
 from swetrials.wire.route import Route
-from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_captured
+from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_group
 from swetrials.workspace.space import attempt_space_aside
 
 _SEALING = "sealing"
@@ -116,8 +116,12 @@ async def _tried(context: RunContext, asked: EnvironmentSpec) -> Sealing:
         view = context.place.environment.view(space, _SEALING)
         async with open_way(context, route, space.root / "requests.jsonl", asked) as way:
             door = way.door(asked, known.append)
-            async with behind(door, partial(_nothing, context, view)) as (command, started):
-                await run_captured(command, ProcessLimits(_SECONDS), mark=attempt_id, started=started)
+            said = space.root / "stderr.log"
+            async with behind(door, partial(_nothing, context, view), stderr=said) as (command, started):
+                limits = ProcessLimits(_SECONDS)
+                await run_group(
+                    command, limits, mark=attempt_id, on_output=lambda data: False, stderr=said, started=started
+                )
     return known[-1]
 
 
