@@ -23,6 +23,8 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
 from swetrials.judging.hidden import PlacementError, contents, place_hidden_files
+from swetrials.judging.runner_reports.reporting import Reporting
+from swetrials.judging.runner_reports.resolution import resolution
 from swetrials.records.argv import Argv
 from swetrials.records.check import Check
 from swetrials.records.dataset import Verify, repository_name
@@ -45,8 +47,8 @@ _NO_NETWORK = "; it has no network: what it installs belongs in the setup of the
 _NO_SUCH_PROGRAM = 127
 # As a shell would say it.
 
-_Run = Callable[[Argv, Literal["setup", "verify"], float], Awaitable[CommandResult]]
-# Runs a command of a stage, with its limit in seconds.
+_Run = Callable[[Argv, Literal["setup", "verify"], float, Mapping[str, str]], Awaitable[CommandResult]]
+# Runs a command of a stage, with its limit in seconds and variables of its own.
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class TestsJudge:
             return _unscored(f"not run: the trial ended as {submission.outcome.kind}, which says nothing of the model")
         try:
             async with attempt_space_aside(place.work_root, f"tests-{secrets.token_hex(6)}") as space:
-                return await _tested(submission, verify, space, place)
+                tested = await _tested(submission, verify, space, place)
+                return tested.model_copy(update={"report": verify.report})
         except (CheckoutFailed, SealError, SpaceError, OSError) as error:
             return _unscored(place.redactor.text(str(error)))
 
@@ -146,8 +149,11 @@ async def _verified_in(
 ) -> TestsEvaluation:
     machine = Machine.now()
     async with _opened(place.environment, submission.environment) as reach:
-        run = partial(_run, view=view.having(reach.variables), place=place, reach=reach)
-        evaluation = await _verified(verify, run, cut_off=reach.network == "none" and reach.door is None)
+        seen = view.having(reach.variables)
+        run = partial(_run, view=seen, place=place, reach=reach)
+        reporting = Reporting(verify.report, seen, place.redactor.text)
+        cut_off = reach.network == "none" and reach.door is None
+        evaluation = await _verified(verify, run, reporting, cut_off=cut_off)
     return evaluation.model_copy(
         update={
             "patch_applied": True if submission.patch else None,
@@ -163,24 +169,42 @@ async def _verified_in(
     )
 
 
-async def _verified(verify: Verify, run: _Run, *, cut_off: bool) -> TestsEvaluation:
+async def _verified(verify: Verify, run: _Run, reporting: Reporting, *, cut_off: bool) -> TestsEvaluation:
     results: list[CommandResult] = []
     for argv in verify.setup:
-        results.append(await run(argv, "setup", verify.timeout_seconds))
+        results.append(await run(argv, "setup", verify.timeout_seconds, {}))
         if not results[-1].passed:
             mend = _NO_NETWORK if cut_off else ""
             return _unscored(f"setup failed: {_described(results[-1])}{mend}", results)
     for argv in verify.commands:
-        results.append(await run(argv, "verify", verify.timeout_seconds))
+        results.append(await run(argv, "verify", verify.timeout_seconds, reporting.begin()))
+        await to_thread.run_sync(reporting.end, " ".join(argv), results[-1].output_tail)
     verified = [result for result in results if result.stage == "verify"]
     failed = [result for result in verified if not result.passed]
-    return TestsEvaluation(
+    evaluation = TestsEvaluation(
         status="scored",
         reason="; ".join(map(_described, failed)),
         passed=not failed,
         fraction=(len(verified) - len(failed)) / len(verified),
+        resolved=not failed,
         results=tuple(results),
         evaluated_at=utc_now(),
+    )
+    return evaluation if verify.report == "exit-code" else _by_tests(evaluation, verify, reporting)
+
+
+def _by_tests(evaluation: TestsEvaluation, verify: Verify, reporting: Reporting) -> TestsEvaluation:
+    """Return an evaluation that is resolved by what became of each test, however the commands ended."""
+    found = resolution(verify, reporting.states, reporting.faults)
+    return evaluation.model_copy(
+        update={
+            "resolved": found.resolved,
+            "reason": "; ".join((*found.reasons, *filter(None, [evaluation.reason]))),
+            "fail_to_pass": found.fail_to_pass,
+            "pass_to_pass": found.pass_to_pass,
+            "regressions": found.regressions,
+            "tests": found.tests,
+        }
     )
 
 
@@ -188,6 +212,7 @@ async def _run(
     argv: Argv,
     stage: Literal["setup", "verify"],
     limit_seconds: float,
+    variables: Mapping[str, str],
     view: View,
     place: WorkContext,
     reach: "_Reach",
@@ -197,7 +222,7 @@ async def _run(
 
     def confined(network: Network, held: Held | None) -> Command:
         require_in_place(view)
-        return place.environment.command(argv, view, variables={}, writable=writable, network=network, held=held)
+        return place.environment.command(argv, view, variables=variables, writable=writable, network=network, held=held)
 
     limits = ProcessLimits(wall_seconds=limit_seconds)
     try:
@@ -269,7 +294,13 @@ def last_line(output: str) -> str:
 
 def _failed(reason: str, patch_applied: bool) -> TestsEvaluation:
     return TestsEvaluation(
-        status="scored", reason=reason, passed=False, fraction=0.0, patch_applied=patch_applied, evaluated_at=utc_now()
+        status="scored",
+        reason=reason,
+        passed=False,
+        fraction=0.0,
+        resolved=False,
+        patch_applied=patch_applied,
+        evaluated_at=utc_now(),
     )
 
 

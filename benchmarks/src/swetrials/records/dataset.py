@@ -1,6 +1,7 @@
 """The dataset: a header and a list of tasks, as written by a person in YAML."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self, get_args
 
@@ -15,6 +16,12 @@ Complexity = Literal["trivial", "low", "medium", "high"]
 
 TIERS: tuple[Complexity, ...] = get_args(Complexity)
 """The easiest first."""
+
+ReportFormat = Literal["exit-code", "junit", "unittest", "node-test", "go-json", "tap"]
+"""How the result of each test is told: nothing but how a command ended, or a report of the runner's."""
+
+MOST_OF_A_TEST_ID = 1000
+"""Characters in the id of a test."""
 
 _URL_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://")
 _SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9._/~+-]+")
@@ -117,15 +124,62 @@ class GroundTruth(Record):
     reference_url: str | None = None
 
 
+def runner_test_id(value: str) -> str:
+    """Return ``value`` when it can name a test of a runner, and be no option of a program.
+
+    Raises:
+        ValueError: it is empty, too long, starts with a dash, or has blanks around it or a control character in it.
+    """
+    if not value or value != value.strip() or value.startswith("-") or not value.isprintable():
+        raise ValueError(f"{value!r} cannot be the id of a test; write it as the runner prints it")
+    if len(value) > MOST_OF_A_TEST_ID:
+        raise ValueError(f"the id of a test has at most {MOST_OF_A_TEST_ID} characters, not {len(value)}")
+    return value
+
+
+RunnerTestId = Annotated[str, AfterValidator(runner_test_id)]
+
+
 class Verify(Record):
     """Commands that decide whether a change works, run on a fresh checkout with the patch applied."""
 
     setup: tuple[Argv, ...] = Field((), description="run first; a failure here says nothing about the patch")
     commands: tuple[Argv, ...] = Field(min_length=1, description="each passes with exit code 0")
+    # Where the three below say nothing a dump leaves them out: the hashes of older tasks stay.
+    report: ReportFormat = Field(
+        "exit-code",
+        exclude_if=lambda report: report == "exit-code",
+        description="how the result of each single test is told; exit-code: not at all",
+    )
+    fail_to_pass: tuple[RunnerTestId, ...] = Field(
+        (), exclude_if=lambda ids: not ids, description="ids of the tests that the change has to turn green"
+    )
+    pass_to_pass: Literal["all"] | tuple[RunnerTestId, ...] = Field(
+        "all",
+        exclude_if=lambda ids: ids == "all",
+        description="ids of the tests that have to stay green; all: every other one that runs",
+    )
     hidden_files: dict[RelativeFile, str] = Field(
         {}, description="path in the repository -> file or folder beside the dataset, added after the patch"
     )
     timeout_seconds: float = Field(300, gt=0, description="for each command")
+
+    @model_validator(mode="after")
+    def _tests_are_told_apart(self) -> Self:
+        listed = () if self.pass_to_pass == "all" else self.pass_to_pass
+        if self.report == "exit-code":
+            if self.fail_to_pass or self.pass_to_pass != "all":
+                named = "fail_to_pass" if self.fail_to_pass else "pass_to_pass"
+                raise fault_at(f"{named} needs to know each test: say how in report, such as report: junit", named)
+            return self
+        for name, ids in (("fail_to_pass", self.fail_to_pass), ("pass_to_pass", listed)):
+            if twice := [one for one, times in Counter(ids).items() if times > 1]:
+                raise fault_at(f"{twice[0]!r} is named twice", name)
+        if both := sorted(set(self.fail_to_pass).intersection(listed)):
+            raise fault_at(f"{both[0]!r} is named in fail_to_pass and in pass_to_pass", "pass_to_pass")
+        if not self.fail_to_pass and self.pass_to_pass == ():
+            raise fault_at("no test is named that would decide anything", "pass_to_pass")
+        return self
 
 
 class Task(Record):

@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, computed_field, model_validator
 
+from swetrials.records.dataset import ReportFormat
 from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.record import SCHEMA_VERSION, Record
 from swetrials.records.registries import RegistryTraffic
@@ -132,6 +133,26 @@ class CommandResult(Record):
         return self.exit_code == 0
 
 
+TestState = Literal["passed", "failed", "error", "skipped", "missing"]
+"""What became of a test: one that is expected to fail is skipped, one of which no report tells is missing."""
+
+
+class RunnerTest(Record):
+    """One test of a task's runner, by the runner's own id."""
+
+    id: str
+    state: TestState
+
+
+class TestCount(Record):
+    """How many tests of a kind there are, and how many of them passed."""
+
+    __test__ = False  # pytest would take the name for a test class
+
+    passed: int = Field(ge=0)
+    total: int = Field(ge=0)
+
+
 class TestsEvaluation(Record):
     """What the dataset's own commands say of the patch."""
 
@@ -139,8 +160,37 @@ class TestsEvaluation(Record):
 
     status: Literal["scored", "unscored"]
     reason: str = ""
-    passed: bool | None = None
+    passed: bool | None = Field(None, description="all verify commands ended with exit code 0")
     fraction: float | None = Field(None, ge=0, le=1, description="passed verify commands over all of them")
+    report: ReportFormat | None = Field(
+        None,
+        exclude_if=lambda report: report is None,
+        description="how the results are told; exit-code: by how commands ended, which is weak evidence; absent: older",
+    )
+    resolved: bool | None = Field(
+        None,
+        exclude_if=lambda resolved: resolved is None,
+        description="every fail-to-pass and every pass-to-pass test passed; of exit-code: passed; absent: unknown",
+    )
+    void_reason: str = Field(
+        "", exclude_if=lambda reason: not reason, description="why the verification says nothing of the patch"
+    )
+    fail_to_pass: TestCount | None = Field(
+        None, exclude_if=lambda count: count is None, description="absent: no single test was told"
+    )
+    pass_to_pass: TestCount | None = Field(
+        None,
+        exclude_if=lambda count: count is None,
+        description="with pass_to_pass: all, every other test that ran and was not skipped",
+    )
+    regressions: tuple[str, ...] = Field(
+        (), exclude_if=lambda ids: not ids, description="pass-to-pass tests that did not pass, at most 1,000"
+    )
+    tests: tuple[RunnerTest, ...] = Field(
+        (),
+        exclude_if=lambda tests: not tests,
+        description="at most 1,000: those that the task names, then those that did not pass, then the others",
+    )
     patch_applied: bool | None = None
     results: tuple[CommandResult, ...] = ()
     environment: EnvironmentRecord | None = Field(

@@ -1,0 +1,15 @@
+// Loaded by every Node program before it begins: jest and vitest, which no variable gives a reporter, get one more
+// word on their command line. All other programs are left as they are.
+'use strict';
+const { dirname, join, sep } = require('node:path');
+
+const report = process.env.SWETRIALS_REPORT;
+const program = (process.argv[1] ?? '').split(sep).slice(-3).join('/');
+if (report) {
+  const folder = dirname(report);
+  if (/(^|\/)(jest\/bin\/jest(\.js)?|\.bin\/jest|jest-cli\/bin\/jest\.js)$/.test(program)) {
+    process.argv.push('--json', `--outputFile=${join(folder, 'jest.json')}`);
+  } else if (/(^|\/)(vitest\/vitest\.mjs|\.bin\/vitest)$/.test(program)) {
+    process.argv.push('--reporter=default', '--reporter=json', `--outputFile.json=${join(folder, 'vitest.json')}`);
+  }
+}
