@@ -1,5 +1,6 @@
 """Verification by single tests: real runners in real checkouts, from the dataset's keys to ``eval.json``'s."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -150,7 +151,7 @@ def test_reporters_work_below_make_and_npm(bench: Bench, report: str) -> None:
     command, fixed, kept = KINDS[report]
     line = " ".join(command)
     bench.write("Makefile", f"test:\n\t{line}\n")
-    bench.write("package.json", '{"name": "calc", "scripts": {"test": "%s"}}' % line)
+    bench.write("package.json", json.dumps({"name": "calc", "scripts": {"test": line}}))
     bench.commit()
     below = ["npm", "test", "--silent"] if report == "node-test" else ["make", "test"]
     if not shutil.which(below[0]):

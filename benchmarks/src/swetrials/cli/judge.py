@@ -95,6 +95,7 @@ def _unjudgeable(words: Iterable[Judged]) -> Iterator[str]:
 
 def judged_line(judged: Judged) -> str:
     """Return one line on what a judge said."""
+    from swetrials.records.evaluation import TestsEvaluation
     from swetrials.results.report import wording as figures
 
     head = f"  {judged.folder.path.name}: {judged.judge}"
@@ -103,6 +104,5 @@ def judged_line(judged: Judged) -> str:
         return f"{head}: nothing to do"
     if word.status == "unscored":
         return f"{head}: unscored: {word.reason}"
-    score = getattr(word, "task_score", None)
-    said = figures.score(score) if score is not None else figures.verdict(getattr(word, "passed", None))
+    said = figures.verdict_with_counts(word) if isinstance(word, TestsEvaluation) else figures.score(word.task_score)
     return f"{head}: {said}{' (kept)' if judged.skipped else ''}"

@@ -28,6 +28,8 @@ class SummaryTask(Record):
     latency_seconds: float | None
     tests_passed: bool | None
     tests_fraction: float | None
+    tests_report: str | None = Field(None, description="how tests told it; exit-code, null: exit codes only")
+    resolved: bool | None = Field(None, description="of each test; of exit-code: tests_passed; null: no verdict")
     task_score: float | None
     score_status: Literal["scored", "unscored", "not_judged"]
     score_reason: str = ""

@@ -132,6 +132,8 @@ def row_of(reading: TrialReading) -> TrialRow:
         total_tokens=usage.total,
         tokens_completeness=metrics.usage.headline.completeness,
         tests_passed=passed,
+        resolved=tests.tests.resolves if tests and tests.tests else None,
+        tests_report=tests.tests.report if tests and tests.tests else None,
         repo_grounded=judge.grounding.repo_grounded if judge else None,
         rehearsal=metrics.trial.rehearsal,
         source=metrics.imported.told if metrics.imported else None,

@@ -200,6 +200,8 @@ def _row(trial: ScoredTrial) -> SummaryTask:
         latency_seconds=metrics.latency_seconds,
         tests_passed=tests.passed if tests else None,
         tests_fraction=tests.fraction if tests else None,
+        tests_report=trial.row.tests_report,
+        resolved=trial.row.resolved,
         task_score=rubric.task_score if rubric else None,
         score_status=rubric.status if rubric else "not_judged",
         score_reason=rubric.reason if rubric else "",

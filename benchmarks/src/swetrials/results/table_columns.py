@@ -143,6 +143,12 @@ TRIALS = SqlTable[TrialLine](
         Column("scored_sha256", "VARCHAR", lambda t: t.row.scored_sha256, "of all that scored it"),
         Column("repo_grounded", "BOOLEAN", lambda t: t.row.repo_grounded, "the judge read the repository"),
         Column("tests_passed", "BOOLEAN", lambda t: t.row.tests_passed),
+        Column("resolved", "BOOLEAN", lambda t: t.row.resolved, "by each test; of exit-code: tests_passed"),
+        Column("tests_report", "VARCHAR", lambda t: t.row.tests_report, "junit, ...; exit-code, NULL: exit codes only"),
+        Column("fail_to_pass_passed", "BIGINT", lambda t: _count(t, "fail_to_pass", "passed")),
+        Column("fail_to_pass_total", "BIGINT", lambda t: _count(t, "fail_to_pass", "total")),
+        Column("pass_to_pass_passed", "BIGINT", lambda t: _count(t, "pass_to_pass", "passed")),
+        Column("pass_to_pass_total", "BIGINT", lambda t: _count(t, "pass_to_pass", "total")),
         Column("tests_sha256", "VARCHAR", lambda t: t.row.tests_sha256, "of all that tested it"),
         Column("tests_fraction", "DOUBLE", lambda t: _tests_fraction(t), "of the dataset's commands"),
         Column("cost_usd", "DOUBLE", lambda t: t.row.cost_usd, "over all attempts"),
@@ -332,6 +338,12 @@ def views() -> dict[str, tuple[str, ...]]:
 
 def _imported(line: TrialLine, name: str) -> object:
     return getattr(line.reading.metrics.imported, name, None)
+
+
+def _count(line: TrialLine, kind: Literal["fail_to_pass", "pass_to_pass"], what: Literal["passed", "total"]) -> object:
+    tests = line.reading.tests
+    count = getattr(tests.tests, kind) if tests and tests.tests else None
+    return getattr(count, what, None)
 
 
 def _tests_fraction(line: TrialLine) -> float | None:

@@ -239,11 +239,27 @@ class RubricPart(RecordPart):
     judge: JudgePart | None = None
 
 
+class CountPart(RecordPart):
+    """Of ``tests.fail_to_pass`` and ``tests.pass_to_pass``."""
+
+    passed: int
+    total: int
+
+
 class TestsPart(RecordPart):
     """Of ``tests``."""
 
     passed: bool | None = None
     fraction: float | None = None
+    report: str | None = None
+    resolved: bool | None = None
+    fail_to_pass: CountPart | None = None
+    pass_to_pass: CountPart | None = None
+
+    @property
+    def resolves(self) -> bool | None:
+        """Whether the patch resolves the task; an older record tells how commands ended, and nothing else."""
+        return self.passed if self.resolved is None else self.resolved
 
 
 class JudgmentPart(RecordPart):

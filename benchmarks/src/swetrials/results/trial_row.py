@@ -65,6 +65,12 @@ class TrialRow:
     tests_passed: bool | None = None
     """The tests' word on the patch, whatever became of the trial; ``None``: they gave none."""
 
+    resolved: bool | None = None
+    """Whether the patch resolves the task, likewise: by each test, or by how commands ended where that is all."""
+
+    tests_report: str | None = None
+    """How the tests told it; ``exit-code``, and ``None`` of an older record: by how commands ended."""
+
     repo_grounded: bool | None = None
     rehearsal: bool = False
     source: str | None = None

@@ -72,7 +72,7 @@ def task_table(board: Leaderboard, cells: Sequence[TaskCell], link: Link) -> Tab
             row.outcome.replace("_", " "),
             figures.score(row.score)
             + (" (ungrounded)" if row.score is not None and row.repo_grounded is False else ""),
-            figures.verdict(row.tests_passed),
+            figures.verdict(row.tests_passed, row.resolved, row.tests_report),
             _cost(row),
             row.cost_basis,
             figures.seconds(row.latency_seconds),

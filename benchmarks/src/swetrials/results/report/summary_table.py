@@ -29,7 +29,7 @@ def row(task: SummaryTask, columns: Sequence[str] = COLUMNS) -> tuple[str, ...]:
         "output": figures.tokens(usage.output, completeness),
         "cost": figures.dollars(task.cost),
         "latency": figures.seconds(task.latency_seconds),
-        "tests": figures.verdict(task.tests_passed),
+        "tests": figures.verdict(task.tests_passed, task.resolved, task.tests_report),
         "score": score_cell(task),
     }
     return tuple(cells[column] for column in columns)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from swetrials.records.cost import Cost
+from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.usage import Completeness, UsageReport
 from swetrials.records.words import counted as counted
@@ -68,6 +69,22 @@ def dominant(estimate: Estimate) -> str:
     return f"one task is {estimate.largest_share:.0%} of it, so that the interval holds 84 to 90 %, not 95 %"
 
 
-def verdict(passed: bool | None) -> str:
-    """Return the tests' word on a patch."""
-    return UNKNOWN if passed is None else "passed" if passed else "failed"
+def verdict(passed: bool | None, resolved: bool | None = None, report: str | None = None) -> str:
+    """Return the tests' word on a patch: whether it resolves the task, or how commands ended where that is all."""
+    if report in {None, "exit-code"} or resolved is None:
+        return UNKNOWN if passed is None else "passed" if passed else "failed"
+    return "resolved" if resolved else "not resolved"
+
+
+def verdict_with_counts(tests: TestsEvaluation) -> str:
+    """Return the tests' word with what keeps the task from being resolved."""
+    said = verdict(tests.passed, tests.resolved, tests.report)
+    made, kept = tests.fail_to_pass, tests.pass_to_pass
+    if tests.resolved is not False or made is None or kept is None:
+        return said
+    parts = [f"{made.passed:,} of {made.total:,} fail-to-pass"] if made.total else []
+    if broken := kept.total - kept.passed:
+        parts.append(counted(broken, "regression"))
+    if made.passed == made.total and not broken and tests.reason:
+        parts.append(tests.reason)
+    return f"{said} ({', '.join(parts)})" if parts else said
