@@ -12,15 +12,16 @@ import pytest
 
 from environments.strongest import strongest
 from judging.submissions import TASK, submission
-from swetrials.environments.base import Environment
+from swetrials.environments.base import Environment, View
 from swetrials.environments.host import Host
 from swetrials.environments.work_context import WorkContext
+from swetrials.judging.runner_reports.reporting import Reporting
 from swetrials.judging.tests import TestsJudge
-from swetrials.records.dataset import Verify
+from swetrials.records.dataset import ReportFormat, Verify
 from swetrials.records.evaluation import TestsEvaluation
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.space import private_root
+from swetrials.workspace.space import attempt_space, private_root
 
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 UNITTEST = ["python3", "-m", "unittest", "-q"]
@@ -158,3 +159,180 @@ def test_reporters_work_below_make_and_npm(bench: Bench, report: str) -> None:
         pytest.skip(f"{below[0]} is not installed")
     found = bench.verdict(bench.patch(calc__py=FIXED), [below], report, fail_to_pass=[fixed], pass_to_pass=[kept])
     assert found.resolved, found
+
+
+def wrote(shell: str) -> list[str]:
+    """Return a command that writes its own report."""
+    return ["sh", "-c", shell]
+
+
+GOOD_XML = "<testsuite><testcase classname='a' name='b'/></testsuite>"
+SECRET_XML = GOOD_XML.replace("'b'", "'hunter2-secret'")
+JUNIT_CASES = {
+    "fine": (f'echo "{GOOD_XML}" > "$SWETRIALS_REPORT"', ""),
+    "none": ("true", "the report was not written"),
+    "huge": (f'echo "{GOOD_XML}" > "$SWETRIALS_REPORT"; truncate -s 500M "$SWETRIALS_REPORT"', "more than 64 MB"),
+    "link": ('ln -s /etc/hostname "$SWETRIALS_REPORT"', "is a link"),
+    "pipe": ('mkfifo "$SWETRIALS_REPORT"', "was not written"),
+    "folder": ('mkdir "$SWETRIALS_REPORT"', "was not written"),
+    "folder away": ('rm -r "${SWETRIALS_REPORT%/*}"; ln -s /etc "${SWETRIALS_REPORT%/*}"', "was not written"),
+    "text": ('echo "1 passed in 0.01s" > "$SWETRIALS_REPORT"', "is no XML"),
+    "half": (
+        "printf \"<testsuite><testcase classname='a' name='b'/>\" > \"$SWETRIALS_REPORT\"",
+        "is no XML to its end",
+    ),
+    "locked": (f'echo "{GOOD_XML}" > "$SWETRIALS_REPORT"; chmod 0 "${{SWETRIALS_REPORT%/*}}"', None),
+}
+
+
+@pytest.mark.parametrize("bench", ["strongest"], indirect=True)
+@pytest.mark.parametrize("case", JUNIT_CASES)
+def test_a_report_that_nobody_should_believe_resolves_nothing(bench: Bench, case: str) -> None:
+    shell, why = JUNIT_CASES[case]
+    found = bench.verdict(b"", [wrote(shell)], "junit", fail_to_pass=["a > b"])
+    assert found.status == "scored"
+    assert found.passed
+    if why is None:
+        return
+    assert why in found.reason
+    assert found.resolved is (why == ""), found
+
+
+@pytest.mark.parametrize("bench", ["strongest"], indirect=True)
+def test_every_command_has_to_report_and_the_worse_result_of_a_test_counts(bench: Bench) -> None:
+    broken = GOOD_XML.replace("/><", "><error/></testcase><")
+    good, bad = (wrote(f'echo "{xml}" > "$SWETRIALS_REPORT"') for xml in (GOOD_XML, broken))
+    assert bench.verdict(b"", [good, good], "junit", fail_to_pass=["a > b"]).resolved
+    for commands in ([good, bad], [bad, good]):
+        found = bench.verdict(b"", commands, "junit", fail_to_pass=["a > b"])
+        assert found.resolved is False
+        assert "told twice with different results, of which the worse counts: a > b" in found.reason
+    silent = bench.verdict(b"", [good, ["true"]], "junit", fail_to_pass=["a > b"])
+    assert silent.resolved is False
+    assert silent.reason == "`true`: the report was not written"
+    empty = bench.verdict(b"", [wrote('echo "<testsuite/>" > "$SWETRIALS_REPORT"')], "junit")
+    assert (empty.resolved, empty.reason) == (False, "no test ran")
+    secret = wrote(f'echo "{SECRET_XML}" > "$SWETRIALS_REPORT"')
+    assert [test.id for test in bench.verdict(b"", [secret], "junit").tests] == ["a > [redacted]"]
+
+
+SHORTCUTS = {
+    "exit at import": "import os\nos._exit(0)\n",
+    "sys.exit at import": "import sys\nsys.exit(0)\n",
+    "exit before the end": FIXED + "\n\nimport atexit, os, threading\n\n\ndef sub(first, second):\n    os._exit(0)\n",
+    "does not parse": "def add(\n",
+}
+
+
+@pytest.mark.parametrize("bench", ["strongest"], indirect=True)
+@pytest.mark.parametrize("report", ["junit", "unittest"])
+@pytest.mark.parametrize("shortcut", SHORTCUTS)
+def test_a_run_that_does_not_come_to_its_end_resolves_nothing(bench: Bench, report: str, shortcut: str) -> None:
+    command, fixed, _ = KINDS[report]
+    found = bench.verdict(bench.patch(calc__py=SHORTCUTS[shortcut]), [command], report, fail_to_pass=[fixed])
+    assert (found.status, found.resolved) == ("scored", False)
+    assert found.reason
+
+
+@pytest.mark.parametrize("bench", ["strongest"], indirect=True)
+def test_a_stopped_command_has_not_told_everything(bench: Bench) -> None:
+    slow = FIXED + "\n\ndef sub(first, second):\n    import time\n    time.sleep(60)\n"
+    for report in ("junit", "unittest"):
+        command, fixed, _ = KINDS[report]
+        found = bench.verdict(bench.patch(calc__py=slow), [command], report, fail_to_pass=[fixed], timeout_seconds=3)
+        assert found.resolved is False
+        assert "the report" in found.reason and "was stopped at its limit" in found.reason
+
+
+ALL_KINDS = """\
+import subprocess
+import sys
+import unittest
+
+INNER = "import unittest\\nclass Inner(unittest.TestCase):\\n    def test_inner(self): self.fail()\\nunittest.main()"
+
+
+class Kinds(unittest.TestCase):
+    def test_ok(self):
+        pass
+
+    def test_error(self):
+        raise ValueError
+
+    def test_exits(self):
+        sys.exit(0)
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        self.fail()
+
+    @unittest.expectedFailure
+    def test_unexpected(self):
+        pass
+
+    def test_subtests(self):
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertNotEqual(number, 1)
+
+    def test_nested(self):
+        result = unittest.TestResult()
+        unittest.FunctionTestCase(self.fail).run(result)
+        self.assertEqual(len(result.failures), 1)
+
+    def test_a_program(self):
+        done = subprocess.run([sys.executable, "-c", INNER], capture_output=True, text=True)
+        self.assertIn("FAILED (failures=1)", done.stderr)
+
+
+class NoSetUp(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        raise ValueError
+
+    def test_never(self):
+        pass
+"""
+
+
+@pytest.mark.parametrize("bench", ["strongest"], indirect=True)
+def test_unittest_tells_every_kind_of_end(bench: Bench) -> None:
+    (bench.hidden / "test_kinds.py").write_text(ALL_KINDS)
+    command = [*UNITTEST, "tests.test_kinds", "tests.test_nowhere"]
+    found = bench.verdict(b"", [command], "unittest", fail_to_pass=["tests.test_kinds.NoSetUp.test_never"])
+    kinds = "tests.test_kinds.Kinds.test_"
+    assert {test.id.removeprefix(kinds): test.state for test in found.tests} == {
+        "tests.test_kinds.NoSetUp.test_never": "missing",
+        "setUpClass (tests.test_kinds.NoSetUp)": "error",
+        "unittest.loader._FailedTest.test_nowhere": "error",
+        "ok": "passed",
+        "error": "error",
+        "exits": "error",
+        "expected": "skipped",
+        "unexpected": "failed",
+        "subtests": "failed",
+        "nested": "passed",
+        "a_program": "passed",
+    }, found.reason
+    assert "the report" not in found.reason
+
+
+def test_commands_alone_work_as_before_and_say_that_they_are_exit_codes(bench: Bench) -> None:
+    for command, resolved in ((["true"], True), (["false"], False)):
+        found = bench.verdict(b"", [command], "exit-code")
+        assert (found.passed, found.resolved, found.report) == (resolved, resolved, "exit-code")
+        assert (found.fail_to_pass, found.pass_to_pass, found.tests) == (None, None, ())
+    lost = bench.verdict(b"not a patch", [["true"]], "junit", fail_to_pass=["a"])
+    assert (lost.resolved, lost.report, lost.patch_applied) == (False, "junit", False)
+
+
+def test_a_datasets_own_options_stay_beside_the_harnesss(tmp_path: Path) -> None:
+    given = {"PYTHONPATH": "/somewhere/else", "PYTEST_ADDOPTS": "--tb=line", "NODE_OPTIONS": "--no-warnings"}
+    kinds: tuple[ReportFormat, ...] = ("junit", "unittest", "node-test")
+    with attempt_space(tmp_path, "one") as space:
+        view = View(space, space).having(given)
+        asked = [Reporting(kind, view, str).begin() for kind in kinds]
+    assert asked[0]["PYTEST_ADDOPTS"].startswith("--tb=line --junitxml=")
+    assert asked[1]["PYTHONPATH"].endswith(":/somewhere/else")
+    assert all(one["NODE_OPTIONS"].startswith("--no-warnings --") for one in (asked[0], asked[2]))
+    assert Reporting("exit-code", view, str).begin() == {}

@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from swetrials.records.argv import Argv
-from swetrials.records.dataset import Dataset, git_ref, is_local_address, repository_address, repository_name
+from swetrials.records.dataset import Dataset, Verify, git_ref, is_local_address, repository_address, repository_name
 from swetrials.records.record import relative_file
 
 TASK = {"id": "a", "repo": "a.bundle", "ref": "v1", "complexity": "low", "problem_statement": "Do it."}
@@ -180,3 +180,51 @@ def test_the_scope_without_output_scope_is_the_repository(repo: str, name: str) 
     mine = dataset({**TASK, "repo": repo})
     assert mine.scope_of(mine.tasks[0]) == name
     assert mine.model_copy(update={"output_scope": "own"}).scope_of(mine.tasks[0]) == "own"
+
+
+VERIFY = {"commands": ["true"], "report": "junit"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "at", "said"),
+    [
+        ({"report": "exit-code", "fail_to_pass": ["a"]}, "fail_to_pass", "needs to know each test"),
+        ({"report": "exit-code", "pass_to_pass": ["a"]}, "pass_to_pass", "needs to know each test"),
+        ({"fail_to_pass": ["a", "a"]}, "fail_to_pass", "named twice"),
+        ({"fail_to_pass": ["a"], "pass_to_pass": ["b", "a"]}, "pass_to_pass", "in fail_to_pass and in pass_to_pass"),
+        ({"pass_to_pass": []}, "pass_to_pass", "no test is named"),
+        ({"fail_to_pass": ["--rm"]}, "fail_to_pass", "cannot be the id of a test"),
+        ({"fail_to_pass": [" a"]}, "fail_to_pass", "cannot be the id of a test"),
+        ({"fail_to_pass": [""]}, "fail_to_pass", "cannot be the id of a test"),
+        ({"fail_to_pass": ["a\nb"]}, "fail_to_pass", "cannot be the id of a test"),
+        ({"pass_to_pass": ["a\x1b[1m"]}, "pass_to_pass", "cannot be the id of a test"),
+        ({"fail_to_pass": ["x" * 1001]}, "fail_to_pass", "at most 1000 characters"),
+        ({"report": "xml"}, "report", "exit-code"),
+    ],
+)
+def test_tests_that_nobody_could_tell_apart_are_refused(keys: Mapping[str, object], at: str, said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        dataset({**TASK, "verify": {**VERIFY, **keys}})
+    assert said in str(caught.value)
+    assert at in str(caught.value)
+
+
+def test_ids_are_what_runners_print() -> None:
+    ids = [
+        "tests/test_a.py::test_b[x y-é]",
+        'src/a.test.ts > suite > says "hi"',
+        "example.com/calc/TestA/sub",
+        "1 adds",
+    ]
+    verify = Verify.model_validate({**VERIFY, "fail_to_pass": ids, "pass_to_pass": []})
+    assert verify.fail_to_pass == tuple(ids)
+    assert Verify.model_validate(verify.model_dump(mode="json")) == verify
+
+
+def test_a_task_without_these_keys_is_dumped_as_before_they_were_there() -> None:
+    before = {"setup": [], "commands": [["true"]], "hidden_files": {}, "timeout_seconds": 300.0}
+    assert Verify.model_validate({"commands": ["true"]}).model_dump(mode="json") == before
+    assert (
+        Verify.model_validate({**before, "report": "exit-code", "pass_to_pass": "all"}).model_dump(mode="json")
+        == before
+    )
