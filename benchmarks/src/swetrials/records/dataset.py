@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from swetrials.records.argv import Argv
 from swetrials.records.environment import EnvironmentSpec
@@ -139,6 +139,11 @@ def runner_test_id(value: str) -> str:
 
 RunnerTestId = Annotated[str, AfterValidator(runner_test_id)]
 
+AllOrIds = Annotated[
+    Annotated[Literal["all"], Tag("word")] | Annotated[tuple[RunnerTestId, ...], Tag("list")],
+    Discriminator(lambda value: "word" if isinstance(value, str) else "list"),  # one fault is said once
+]
+
 
 class Verify(Record):
     """Commands that decide whether a change works, run on a fresh checkout with the patch applied."""
@@ -154,7 +159,7 @@ class Verify(Record):
     fail_to_pass: tuple[RunnerTestId, ...] = Field(
         (), exclude_if=lambda ids: not ids, description="ids of the tests that the change has to turn green"
     )
-    pass_to_pass: Literal["all"] | tuple[RunnerTestId, ...] = Field(
+    pass_to_pass: AllOrIds = Field(
         "all",
         exclude_if=lambda ids: ids == "all",
         description="ids of the tests that have to stay green; all: every other one that runs",

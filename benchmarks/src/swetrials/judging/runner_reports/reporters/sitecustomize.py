@@ -1,11 +1,9 @@
 """Notes what becomes of each test of unittest; every Python that has this folder on PYTHONPATH runs it at its start.
 
-It has to run in any Python from 3.7 on that a repository is tested with, and to leave alone all programs that test
+It has to run in any Python from 3.6 on that a repository is tested with, and to leave alone all programs that test
 nothing: it waits for ``unittest.result`` to be imported. It runs in the tests' own process, which can forge what it
 writes.
 """
-
-from __future__ import annotations
 
 import importlib.util
 import json
@@ -58,7 +56,7 @@ class _Notes:
         if self.owner is None:
             self.write({"ran": result.testsRun})
 
-    def write(self, line: dict[str, Any]) -> None:
+    def write(self, line: "dict[str, Any]") -> None:
         place = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
             os.write(place, json.dumps(line).encode("ascii") + b"\n")
@@ -66,7 +64,7 @@ class _Notes:
             os.close(place)
 
 
-def _watch(result: type[Any], notes: _Notes) -> None:
+def _watch(result: "type[Any]", notes: _Notes) -> None:
     """Have a class of results tell what it is told."""
 
     def replace(name: str, after: Any) -> None:  # noqa: ANN401
@@ -93,7 +91,7 @@ def _watch(result: type[Any], notes: _Notes) -> None:
 class _Waiting:
     """Finds ``unittest.result`` as it would be found, and watches it once it is there."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ANN401
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> "ModuleSpec | None":  # noqa: ANN401
         if name != _MODULE:
             return None
         found = PathFinder.find_spec(name, path)
