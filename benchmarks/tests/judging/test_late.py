@@ -11,6 +11,7 @@ import pytest
 
 from results.published_figures import PUBLISHED_RUNS
 from runs.written import rubric
+from swetrials.cli.judge import judged_line
 from swetrials.environments.host import Host
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging import CodexJudge, Judge, JudgeSettings, PersonalRoute, Submission, prompt
@@ -31,6 +32,9 @@ from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEval
 from swetrials.records.outcome import OutcomeKind
 from swetrials.results.published.importing import write_tree
 from swetrials.results.published.runs import Defaults, read_published_runs
+from swetrials.results.report.summary_table import row as summary_row
+from swetrials.results.summary import read_trials, summarize
+from swetrials.results.tables import query
 from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
@@ -448,3 +452,30 @@ def test_a_judge_that_fails_takes_no_score_away_that_the_same_means_have_given(
     mended_rubric(yard, monkeypatch)
     (word,) = judge(yard, folder, by=[scripted("judge-a", None)])
     assert (word.failed, scores(folder)) == (True, {A: None})
+
+
+def test_single_tests_are_shown_wherever_a_trial_is(yard: Yard) -> None:
+    """From the dataset's keys to ``eval.json``, the line of ``judge``, the summary's table and SQL."""
+    dataset = orjson.loads(yard.file.read_bytes())
+    cases = ('<testcase classname="greeting" name="%s"/>', '<testcase classname="greeting" name="kept">%s</testcase>')
+    xml = f"<testsuite>{''.join(cases)}"
+    script = f"""grep -q changed greeting.txt && printf '{xml}</testsuite>' made "$BROKEN" > "$SWETRIALS_REPORT" """
+    verify = {"report": "junit", "fail_to_pass": ["greeting > made"], "commands": [["sh", "-c", script]]}
+    dataset["tasks"][0]["verify"] = verify
+    yard.file.write_bytes(orjson.dumps(dataset))
+    folder = trial(yard)
+    (good,) = judge(yard, folder)
+    assert judged_line(good) == f"  {folder.path.name}: tests: resolved"
+    assert by_tests(folder).resolved
+    dataset["tasks"][0]["verify"]["commands"] = [["sh", "-c", script.replace('"$BROKEN"', '"<failure/>"')]]
+    dataset["tasks"][0]["verify"]["fail_to_pass"].append("greeting > untold")
+    yard.file.write_bytes(orjson.dumps(dataset))
+    (bad,) = judge(yard, folder)
+    assert judged_line(bad) == (f"  {folder.path.name}: tests: not resolved (1 of 2 fail-to-pass, 1 regression)")
+    (scored,) = read_trials(folder.path.parent)
+    (line,) = summarize([scored]).tasks
+    assert (line.resolved, line.tests_passed, line.tests_report) == (False, True, "junit")
+    assert summary_row(line, ("tests",)) == ("not resolved",)
+    columns = "resolved, tests_report, fail_to_pass_passed, fail_to_pass_total, pass_to_pass_passed, pass_to_pass_total"
+    found = query(yard.results, f"SELECT {columns} FROM trials", print)
+    assert [tuple(one) for one in found.rows] == [(False, "junit", 1, 2, 0, 1)]

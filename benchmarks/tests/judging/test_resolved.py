@@ -124,7 +124,7 @@ class Bench:
 
 @pytest.fixture(params=["strongest", "host"])
 def bench(tmp_path: Path, request: pytest.FixtureRequest) -> Bench:
-    return Bench(tmp_path, strongest(Path("/root/none")) if request.param == "strongest" else Host())
+    return Bench(tmp_path, strongest() if request.param == "strongest" else Host())
 
 
 @pytest.mark.parametrize("report", KINDS)

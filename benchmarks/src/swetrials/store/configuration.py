@@ -10,7 +10,7 @@ from swetrials.store.problems import DocumentError, Problem
 from swetrials.store.validation import Origin, did_you_mean, in_words, validated
 from swetrials.store.yaml_source import Loc, YamlSource, read_yaml
 
-_NOT_KEYS = frozenset({"HOME"})
+_NOT_KEYS = frozenset({"HOME", "REPORT"})
 """Variables with the prefix that mean something else to the harness."""
 
 
