@@ -1,6 +1,7 @@
 """Verification by single tests: real runners in real checkouts, from the dataset's keys to ``eval.json``'s."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -210,6 +211,9 @@ def test_every_command_has_to_report_and_the_worse_result_of_a_test_counts(bench
     silent = bench.verdict(b"", [good, ["true"]], "junit", fail_to_pass=["a > b"])
     assert silent.resolved is False
     assert silent.reason == "`true`: the report was not written"
+    closing = wrote(f'echo "{GOOD_XML}" > "$SWETRIALS_REPORT"; chmod 0 "$TMPDIR"; rm -rf "$TMPDIR"/* || :')
+    closed = bench.verdict(b"", [closing, good], "junit", fail_to_pass=["a > b"])
+    assert closed.status == "scored"  # whatever a change does to its surroundings, it is no way out of the mean
     empty = bench.verdict(b"", [wrote('echo "<testsuite/>" > "$SWETRIALS_REPORT"')], "junit")
     assert (empty.resolved, empty.reason) == (False, "no test ran")
     secret = wrote(f'echo "{SECRET_XML}" > "$SWETRIALS_REPORT"')
@@ -336,3 +340,25 @@ def test_a_datasets_own_options_stay_beside_the_harnesss(tmp_path: Path) -> None
     assert asked[1]["PYTHONPATH"].endswith(":/somewhere/else")
     assert all(one["NODE_OPTIONS"].startswith("--no-warnings --") for one in (asked[0], asked[2]))
     assert Reporting("exit-code", view, str).begin() == {}
+
+
+@pytest.mark.parametrize(
+    ("program", "adds"),
+    [
+        ("jest/bin/jest.js", ["--json", "--outputFile=/reports/jest.json"]),
+        ("vitest/vitest.mjs", ["--reporter=default", "--reporter=json", "--outputFile.json=/reports/vitest.json"]),
+        ("other/jest.js", []),
+    ],
+)
+def test_jest_and_vitest_get_a_reporter_on_their_command_line_and_nobody_else(
+    tmp_path: Path, program: str, adds: list[str]
+) -> None:
+    """Tried with jest 30.5 and vitest 4.1 as well, whose reports the tests of the readers have in short."""
+    file = tmp_path / "node_modules" / program
+    file.parent.mkdir(parents=True)
+    file.write_text("console.log(JSON.stringify(process.argv.slice(2)));\n")
+    with attempt_space(tmp_path, "one") as space:
+        options = Reporting("junit", View(space, space), str).begin()["NODE_OPTIONS"]
+        variables = {"PATH": os.environ["PATH"], "NODE_OPTIONS": options, "SWETRIALS_REPORT": "/reports/report"}
+        done = subprocess.run(["node", file, "--ci"], env=variables, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout) == ["--ci", *adds]

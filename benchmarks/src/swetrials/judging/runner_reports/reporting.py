@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -100,13 +101,15 @@ class Reporting:
         """Make room for the next command's report, and return the variables that have it written.
 
         Raises:
-            OSError: there is no room.
+            OSError: the disk is full, or broken.
         """
         if self.form == "exit-code":
             return {}
         self._folder = f"reports-{secrets.token_hex(8)}"
-        (self.view.outside.temporary / self._folder).mkdir(mode=0o700)
-        self._hand_out_reporters()
+        with suppress(PermissionError, FileNotFoundError, FileExistsError, NotADirectoryError):
+            # An earlier command can have done this to the folders. Then there is no report, which is told at the end.
+            (self.view.outside.temporary / self._folder).mkdir(mode=0o700)
+            self._hand_out_reporters()
         reports = str(self.view.inside.temporary / self._folder)
         asked = _FORMATS[self.form].variables(
             reports, str(self._reporters(self.view.inside.artifacts)), self.view.variables
@@ -167,8 +170,9 @@ def _content(folder: Path, name: str) -> bytes | None:
     """Return what a command has left as its report; ``None``: it left none, or something that is no file."""
     file = open_left(folder, name)
     if file is None:
-        if (folder / name).is_symlink():
-            raise ReportFault("is a link")
+        with suppress(OSError):
+            if (folder / name).is_symlink():
+                raise ReportFault("is a link")
         return None
     with file:
         data = file.read(MOST_BYTES + 1)
