@@ -45,7 +45,7 @@ build-backend = "setuptools.build_meta"
 py-modules = ["orders"]
 """
 ORDERS = "from packaging.version import Version\n\n\ndef orders():\n    return [Version('1')] * 60\n"
-HIDDEN = "from orders import orders\n\n\ndef test_pages():\n    assert len(orders()) == 50\n"
+HIDDEN = "from orders import orders\n\n\ndef test_cursor():\n    assert len(orders()) == 50\n"
 
 PythonOf = Callable[[Path], tuple[Path, tuple[Path, ...]]]
 """Gives, for a home, an interpreter and the folders by which it is on somebody's PATH."""
