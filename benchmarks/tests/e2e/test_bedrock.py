@@ -61,6 +61,10 @@ def arguments(server: RehearsalServer, *more: str) -> list[str]:
     return ["run", *route, "--dataset", str(QUICKSTART), *more]
 
 
+UNMETERED = ("--no-meter", "--environment", "host")
+"""Without the meter no way leads out of a seal."""
+
+
 @needs_agent("claude")
 @each_way
 @pytest.mark.parametrize("metered", [True, False], ids=["metered", "no meter"])
@@ -68,7 +72,7 @@ def test_what_is_reported_is_what_was_served(tmp_path: pathlib.Path, way: Way, m
     tasks = ["--tasks", "word-tally", "--tasks", "temperature-table"]  # the two ways in which a task ends
     with bedrock(way) as (server, environment):
         place = Workplace(tmp_path, environment)
-        done = place.run(*arguments(server, *tasks, *([] if metered else ["--no-meter"])))
+        done = place.run(*arguments(server, *tasks, *([] if metered else UNMETERED)))
         assert done.returncode == 0, done.stdout + done.stderr
         requests = server.requests
     records = place.records()
@@ -170,14 +174,16 @@ def test_credentials_that_are_refused_cost_nothing(tmp_path: pathlib.Path) -> No
 # then sign with a key that they make up, which the strict server refuses.
 @pytest.mark.parametrize(
     ("meter", "way"),
-    [("--meter", SIGV4), ("--no-meter", SIGV4), ("--no-meter", BEARER)],
+    [(("--meter",), SIGV4), (UNMETERED, SIGV4), (UNMETERED, BEARER)],
     ids=["metered", "sigv4", "bearer"],
 )
 @each(PI, OMP)
-def test_it_is_reached_by_way_of_converse(tmp_path: pathlib.Path, agent: AgentUnderTest, meter: str, way: Way) -> None:
+def test_it_is_reached_by_way_of_converse(
+    tmp_path: pathlib.Path, agent: AgentUnderTest, meter: tuple[str, ...], way: Way
+) -> None:
     with bedrock(way) as (server, environment):
         place = Workplace(tmp_path, environment)
-        done = place.run(*arguments(server, "--agent", agent.name, "--tasks", "word-tally", meter))
+        done = place.run(*arguments(server, "--agent", agent.name, "--tasks", "word-tally", *meter))
         assert done.returncode == 0, done.stdout + done.stderr
         served = Usage.sum(request.usage for request in server.requests if request.script)
         models = {request.model for request in server.requests}
