@@ -138,7 +138,10 @@ class ScriptStep(ToldAs):
 class Script(Record):
     """What to play in the conversations that open with a certain text."""
 
-    when: str = Field(min_length=1, description="text that the opening (system prompt, first user message) holds")
+    when: str = Field(
+        min_length=1,
+        description="text that the opening (system prompt, first user message), or the name of the attempt, holds",
+    )
     fault: Fault | None = None
     steps: tuple[ScriptStep, ...] = Field(min_length=1)
 

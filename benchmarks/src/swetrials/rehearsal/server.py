@@ -126,7 +126,7 @@ class RehearsalServer:
 
     def _prepare(self, body: dict[str, Any], speaker: Speaker, entry: Entry) -> Performance:
         conversation = speaker.read(body)
-        cue = find_cue(self._scenario, conversation)
+        cue = find_cue(self._scenario, conversation, entry.api_key)
         entry.model, entry.stream, entry.max_tokens = conversation.model, conversation.stream, conversation.max_tokens
         entry.script, entry.step = cue.script.when if cue.script else None, cue.step
         fault = self._faults.strike(entry.api_key, cue)
