@@ -34,15 +34,13 @@ def attached(view: View, *, venv: Path | None, checkout: Path, made: Made, copie
         OSError: a file cannot be copied.
     """
     outside, inside = view.outside.checkout, view.inside.checkout
-    folders = [(venv, view.inside.root / VENV)] if venv else []
-    mounted = [name for name in made.folders if _is_free(outside, name, for_folder=True)]
-    folders += [(checkout / name, inside / name) for name in mounted]
     own = view.outside.root / _LAYERS
-    layers = [
-        new_layer(lower, own / str(number), place, copied=copied) for number, (lower, place) in enumerate(folders)
-    ]
-    for name, layer in zip(mounted, layers[len(layers) - len(mounted) :], strict=True):
-        _move_into(outside / name, layer)
+    layers = [new_layer(venv, own / VENV, view.inside.root / VENV, copied=copied)] if venv else []
+    for number, name in enumerate(made.folders):
+        if _is_free(outside, name, for_folder=True):
+            layer = new_layer(checkout / name, own / str(number), inside / name, copied=copied)
+            _move_into(outside / name, layer)
+            layers.append(layer)
     for name in made.files:
         if _is_free(outside, name):
             (outside / name).parent.mkdir(parents=True, exist_ok=True)

@@ -100,10 +100,8 @@ class View:
 
     def to_outside(self, path: Path) -> Path:
         """Return where something lies that a command finds at a path; what is not the attempt's is where it is."""
-        for part in ("checkout", "home", "artifacts", "temporary"):
-            inside: Path = getattr(self.inside, part)
+        for inside, lies in zip(self.inside.folders, self.outside.folders, strict=True):
             if path.is_relative_to(inside):
-                lies: Path = getattr(self.outside, part)
                 return lies / path.relative_to(inside)
         return path
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.environments.base import Held, Network
+from swetrials.environments.base import Environment, Held, Network
 from swetrials.environments.sealing import Serve, held_start
 from swetrials.records.sealing import NetworkAllowed, Sealing
 from swetrials.wire.meter import open_meters
@@ -25,6 +25,21 @@ class Door:
     serve: Serve
     allowed: NetworkAllowed
     admit: Callable[[Sealing], None]
+
+
+def open_because(environment: Environment, network: NetworkAllowed, *, meter: bool = True) -> str:
+    """Return why nothing will keep a command from the network; empty where it will be sealed.
+
+    Args:
+        environment: what it runs in.
+        network: what the dataset allows it.
+        meter: whether there is one, without which no way leads out of a seal.
+    """
+    if network == "open":
+        return "the dataset asks for network: open"
+    if not environment.seals:
+        return f"on the {environment.kind} nothing keeps a program from the network"
+    return "" if meter else "without the meter there is no other way to the model than the network"
 
 
 @asynccontextmanager

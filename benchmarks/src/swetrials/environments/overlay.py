@@ -4,6 +4,7 @@ import functools
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from swetrials.environments.base import Layer, PreparationError
@@ -77,8 +78,8 @@ def why_no_overlay(lowers: Path, owns: Path) -> str:
                 words, cwd=own, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROOF_SECONDS, check=False
             )
             kept = Path(lower, "file").read_text(encoding="ascii") == "lower\n"
-            # Of mode 000, whoever made it.
-            Path(own, "work", "work").chmod(0o700) if Path(own, "work", "work").exists() else None
+            with suppress(FileNotFoundError):
+                Path(own, "work", "work").chmod(0o700)  # of mode 000, whoever made it
     except (OSError, subprocess.SubprocessError) as error:
         return str(error)
     if done.returncode == 0 and kept:

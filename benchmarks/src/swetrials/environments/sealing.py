@@ -10,7 +10,6 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 from signal import SIGKILL
 from subprocess import DEVNULL
@@ -46,6 +45,21 @@ class SealError(KnownError):
     """Whether a sandbox is sealed cannot be told, so that nothing may run in it; the message is one line."""
 
     exit_code = 3
+
+
+def require_sealed_enough(sealing: Sealing, told: str = "not sealed", *, require_sealed: bool = False) -> None:
+    """Keep a command from beginning behind a seal that is broken, or weaker than what is asked for.
+
+    Args:
+        sealing: what it can reach.
+        told: who is concerned, in the message.
+        require_sealed: whether less than proven is refused.
+
+    Raises:
+        SealError: it may not begin.
+    """
+    if why := sealing.refused(require_sealed=require_sealed):
+        raise SealError(f"{told}: {why}")
 
 
 def hold_words(held: Held, argv: Sequence[str]) -> tuple[str, ...]:
@@ -160,10 +174,11 @@ def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
 async def _start_probe(*fds: int) -> anyio.abc.Process:
     # It is started beside the sandbox, and is there when it is.
     words = [sys.executable, "-I", "-S", _PROBE, *map(str, fds)]
-    start = partial(anyio.open_process, words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
     # A cancellation here would lose hold of it.
     with anyio.CancelScope(shield=True):
-        probe = await start(env={}, pass_fds=fds, start_new_session=True)
+        probe = await anyio.open_process(
+            words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, env={}, pass_fds=fds, start_new_session=True
+        )
     return probe
 
 

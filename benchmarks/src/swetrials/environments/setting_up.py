@@ -16,6 +16,7 @@ from swetrials.environments.secret_search import secret_in, told_apart
 from swetrials.environments.toolchain import Toolchain
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.store.redaction import Redactor
+from swetrials.workspace.printed import MOST_OF_A_LINE, plain_lines
 from swetrials.workspace.processes import LaunchError, ProcessLimits, run_captured
 from swetrials.workspace.space import free_bytes
 from swetrials.workspace.variables import search_path
@@ -27,7 +28,6 @@ VENV = "environment"
 """The virtual environment's folder in an attempt's."""
 
 _LOG_BYTES = 2_000_000
-_MOST_OF_A_LINE = 300
 _FULL_DISK_BYTES = 5_000_000
 
 _TELLING = re.compile(r"error|failed|cannot|not found|no such|denied|no space|missing", re.IGNORECASE)
@@ -38,7 +38,6 @@ _UNREACHED = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"hint:|note:|\[|npm error A complete log of this run")
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -118,9 +117,8 @@ class Setup:
             ended, output = await run_captured(command, limits, mark=space.root.name, tail_bytes=_LOG_BYTES)
         except LaunchError as error:
             return f"setup: {error}"
-        if (
-            len(output) >= _LOG_BYTES
-        ):  # a line of which the beginning is cut off may be half a secret, which nobody knows
+        if len(output) >= _LOG_BYTES:
+            # A line of which the beginning is cut off may be half a secret, which the redactor does not know.
             output = output.partition(b"\n")[2]
         said = self.redactor.bytes(output)
         with suppress(OSError), log.open("ab") as file:  # on a full disk, what the command met says more
@@ -173,12 +171,12 @@ def variables(view: View, spec: EnvironmentSpec) -> dict[str, str]:
 
 def _telling_line(output: str) -> str:
     """Return the line that tells of a host that was not reached, else of an error, else the last that says anything."""
-    lines = [_CONTROL.sub("", line).strip().removeprefix("cause: ") for line in output.splitlines()]
+    lines = [line.removeprefix("cause: ") for line in plain_lines(output)]
     telling = [line for line in lines if line and not _ASIDE.match(line)]
     unreached = [line for line in telling if _UNREACHED.search(line)]
     if unreached:
         addresses = [line for line in telling if "://" in line]
         told = next((line for line in unreached if "://" in line), ": ".join((*addresses[-1:], unreached[-1])))
-        return f"{told[:_MOST_OF_A_LINE]}; mend the registry's address, or the way to it"
+        return f"{told[:MOST_OF_A_LINE]}; mend the registry's address, or the way to it"
     spoken = [line for line in telling if _TELLING.search(line)]
-    return (spoken or telling or [""])[-1][:_MOST_OF_A_LINE]
+    return (spoken or telling or [""])[-1][:MOST_OF_A_LINE]

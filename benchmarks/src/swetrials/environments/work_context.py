@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from swetrials.environments.base import Environment
+from swetrials.records.config import PREPARATIONS_MAX_GB
 from swetrials.store.project import Project, find_project
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
@@ -31,7 +32,7 @@ class WorkContext:
     environment: Environment
     redactor: Redactor
     project: Project = field(default_factory=find_project)
-    preparations_max_gb: float = 20.0
+    preparations_max_gb: float = PREPARATIONS_MAX_GB
 
     def last_words(self, stderr: Path) -> str:
         """Return the end of what a command wrote to standard error, without secrets.

@@ -26,9 +26,9 @@ from swetrials.agents.install import Installed, find
 from swetrials.agents.packages import PACKAGES
 from swetrials.agents.session import AgentSession
 from swetrials.environments.base import Environment, View
-from swetrials.environments.door import Door
+from swetrials.environments.door import Door, open_because
 from swetrials.environments.host import Host
-from swetrials.environments.sealing import SEALED_PORT, SealError
+from swetrials.environments.sealing import SEALED_PORT, SealError, require_sealed_enough
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.asking import JudgeAnswer, score_by_asking, scored_by_rule, unscored
 from swetrials.judging.base import JudgeSettings, Submission
@@ -308,8 +308,7 @@ class _Codex:
 
     def _admit(self, sealing: Sealing) -> None:
         self._sealing = sealing
-        if why := sealing.refused(require_sealed=False):
-            raise SealError(f"the judge is not sealed: {why}")
+        require_sealed_enough(sealing, "the judge is not sealed")
 
     @property
     def _is_sealed(self) -> bool:
@@ -319,8 +318,7 @@ class _Codex:
         if self.meter is None:
             why = f"by its route, {self._settings.route.provider}, Codex reaches its model itself"
             return Sealing(state="open", network="open", why=why)
-        why = f"on the {self._environment.kind} nothing keeps a program from the network"
-        return Sealing(state="open", network="model", why=why)
+        return Sealing(state="open", network="model", why=open_because(self._environment, "model"))
 
     def _argv(self, schema: Path | None) -> tuple[str, ...]:
         chosen = self._settings

@@ -1,6 +1,5 @@
 """The tests judge: the dataset's own commands, run on a fresh checkout with the patch applied."""
 
-import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,11 +13,11 @@ from anyio import to_thread
 
 from swetrials.environments.attaching import require_in_place
 from swetrials.environments.base import Environment, Held, Network, PreparationError, SetupError, View
-from swetrials.environments.door import Door, behind
+from swetrials.environments.door import Door, behind, open_because
 from swetrials.environments.machine import Machine, environment_record
 from swetrials.environments.preparation import Preparations, Source
 from swetrials.environments.registries import registry_settings
-from swetrials.environments.sealing import SEALED_PORT, SealError
+from swetrials.environments.sealing import SEALED_PORT, SealError, require_sealed_enough
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.checkout import CheckoutFailed, clean_checkout
@@ -36,13 +35,11 @@ from swetrials.store.clock import utc_now
 from swetrials.store.files import sha256_of
 from swetrials.wire.meter import registry_way
 from swetrials.workspace.patch import PatchError, apply_patch
+from swetrials.workspace.printed import last_line
 from swetrials.workspace.processes import Command, LaunchError, ProcessLimits, run_captured
 from swetrials.workspace.space import Space, SpaceError, attempt_space_aside
 
 _TAIL_BYTES = 4096
-_MOST_OF_A_LINE = 300
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
-# Control sequences (ECMA-48: CSI), a terminal's own (OSC), and single control characters.
 _NO_NETWORK = "; it has no network: what it installs belongs in the setup of the dataset's environment"
 _NO_SUCH_PROGRAM = 127
 # As a shell would say it.
@@ -255,17 +252,13 @@ class _Reach:
 
     def admit(self, sealing: Sealing) -> None:
         self.sealing = sealing
-        if why := sealing.refused(require_sealed=False):
-            raise SealError(f"the tests are not sealed: {why}")
+        require_sealed_enough(sealing, "the tests are not sealed")
 
 
 @asynccontextmanager
 async def _opened(environment: Environment, asked: EnvironmentSpec) -> AsyncIterator[_Reach]:
     """Give what tests can reach: nothing, unless the task has registries or an open network."""
-    if asked.network == "open":
-        yield _Reach("open", Sealing(state="open", network="open", why="the dataset asks for network: open"))
-    elif not environment.seals:
-        why = f"on the {environment.kind} nothing keeps a program from the network"
+    if why := open_because(environment, asked.network):
         yield _Reach("open", Sealing(state="open", network=asked.network, why=why))
     elif asked.network == "model":
         why = "started without a network, in which nothing was tried"
@@ -284,12 +277,6 @@ def _described(result: CommandResult) -> str:
     how = "was stopped at its limit" if result.exit_code is None else f"ended with exit code {result.exit_code}"
     said = last_line(result.output_tail)
     return f"`{' '.join(result.argv)}` {how}{': ' if said else ''}{said}"
-
-
-def last_line(output: str) -> str:
-    """Return the last line that says something, without a terminal's colours; at most 300 characters of it."""
-    plain = (_CONTROL.sub("", line).strip() for line in reversed(output.splitlines()))
-    return next((line for line in plain if line), "")[:_MOST_OF_A_LINE]
 
 
 def _failed(reason: str, patch_applied: bool) -> TestsEvaluation:

@@ -23,6 +23,9 @@ ENVIRONMENT_PREFIX = "SWETRIALS_"
 SAME_KEYS = {"environment": "sandbox", "sandbox": "environment"}
 """Keys that tell the same thing: what gives one gives the other."""
 
+PREPARATIONS_MAX_GB: float = 20
+"""Disk space for all preparations that are kept, unless somebody says otherwise."""
+
 DEFAULT_TOOLS = (
     "Bash",
     "Edit",
@@ -171,7 +174,9 @@ class RunnerConfig(Record):
         False, description="start no agent of which it is not proven that it reaches its model's route and nothing else"
     )
     preparations_max_gb: float = Field(
-        20, gt=0, description="disk space for what environments have prepared; least recently used goes first"
+        PREPARATIONS_MAX_GB,
+        gt=0,
+        description="disk space for what environments have prepared; least recently used goes first",
     )
     repo_instructions: Literal["keep", "neutralise"] = Field(
         "keep", description="neutralise: the subject repository's own files for agents are out of their sight"

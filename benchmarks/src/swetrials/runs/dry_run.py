@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from swetrials.agents.install import find
 from swetrials.agents.session import AgentSession
-from swetrials.environments.door import Door
+from swetrials.environments.door import Door, open_because
 from swetrials.records.dataset import repository_name
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
-from swetrials.trials.metered_way import open_because
 from swetrials.trials.plan import Trial, prompt_for
 from swetrials.workspace.space import Space
 
@@ -32,7 +31,7 @@ def _trial(prepared: PreparedRun, trial: Trial) -> str:
     view = environment.view(space, repository_name(prepared.plan.dataset.repo_address(trial.task)))
     prompt = prompt_for(trial.task, view.inside.checkout, view.inside.artifacts)
     asked = prepared.plan.dataset.dataset.environment_of(trial.task)
-    open_why = open_because(environment, asked, meter=prepared.config.meter)
+    open_why = open_because(environment, asked.network, meter=prepared.config.meter)
     session = AgentSession.of(
         prepared.agent,
         find(prepared.agent.package, prepared.project.tools),

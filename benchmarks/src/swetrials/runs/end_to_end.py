@@ -11,6 +11,7 @@ from swetrials.errors import UsageError
 from swetrials.judging import JUDGES, Judge
 from swetrials.judging.late import Datasets, Judged, JudgingError, judge_trials, outstanding
 from swetrials.records.check import Check
+from swetrials.records.config import PREPARATIONS_MAX_GB
 from swetrials.records.metrics import Metrics
 from swetrials.records.words import counted
 from swetrials.runs.benchmark import PreflightError, RunOptions, RunResult, Viewer, run_plan
@@ -90,7 +91,7 @@ class JudgingRequest:
     repo: str | None = None
     clone_root: Path | None = None
     environment: str = "auto"
-    preparations_max_gb: float = 20.0
+    preparations_max_gb: float = PREPARATIONS_MAX_GB
 
 
 async def judge_folders(

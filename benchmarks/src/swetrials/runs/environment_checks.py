@@ -12,7 +12,7 @@ from swetrials.environments.door import behind
 from swetrials.environments.preparation import Preparations, Source
 from swetrials.environments.preparation_checks import preparation_checks
 from swetrials.environments.registries import registry_settings
-from swetrials.environments.sealing import SealError
+from swetrials.environments.sealing import SealError, require_sealed_enough
 from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.environment import EnvironmentSpec
@@ -152,7 +152,7 @@ async def _asked(
     async with attempt_space_aside(context.place.work_root, attempt_id) as space:
         view, stderr = context.place.environment.view(space, "shell"), space.root / "stderr.log"
         async with open_way(context, route, space.root / "requests.jsonl", asked) as way:
-            door = way.door(asked, lambda sealing: None)
+            door = way.door(asked, require_sealed_enough)
             session: AgentSession = context.agent_session(view, prompt, way.route, space.folders, skill=None, door=door)
             ended = await session.run(ProcessLimits(_SECONDS), stderr=stderr, hear=hear)
         return ended.exit_code, context.place.last_words(stderr)

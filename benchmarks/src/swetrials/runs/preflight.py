@@ -14,7 +14,7 @@ from swetrials.agents.install import find
 from swetrials.agents.session import AgentSession
 from swetrials.environments.base import Environment, View
 from swetrials.environments.door import Door
-from swetrials.environments.sealing import SealError
+from swetrials.environments.sealing import SealError, require_sealed_enough
 from swetrials.hosting.base import Hosting
 from swetrials.records.check import Check
 from swetrials.records.dataset import Task
@@ -22,7 +22,7 @@ from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.requests import RequestsBlock
-from swetrials.records.sealing import Sealing, closest
+from swetrials.records.sealing import closest
 from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
@@ -170,12 +170,12 @@ async def probe(prepared: PreparedRun, context: RunContext) -> Check:
     own_route = context.hosting.route(attempt_id)
     context = context.hiding(own_route.secrets)
     async with attempt_space_aside(context.place.work_root, attempt_id) as space:
-        stderr, sealings = space.root / "stderr.log", list[Sealing]()
+        stderr = space.root / "stderr.log"
         asked = EnvironmentSpec(network=closest(network for _, network in prepared.plan.networks))
         try:
             async with open_way(context, own_route, space.root / "requests.jsonl", asked) as way:
                 view = context.place.environment.view(space, _PROBE)
-                session = _asking_once(context, view, way.route, way.door(asked, sealings.append))
+                session = _asking_once(context, view, way.route, way.door(asked, require_sealed_enough))
                 ended = await session.run(ProcessLimits(_PROBE_SECONDS, grace_seconds=2), stderr=stderr)
         except LaunchError as error:
             return Check("probe", "failed", str(error), f"swetrials agents install {prepared.agent.name}")

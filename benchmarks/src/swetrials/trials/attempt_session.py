@@ -11,7 +11,7 @@ from swetrials.agents.events import Event, Tally
 from swetrials.agents.trajectory import TrajectoryRecorder
 from swetrials.environments.base import View
 from swetrials.environments.machine import Machine, environment_record
-from swetrials.environments.sealing import SealError
+from swetrials.environments.sealing import require_sealed_enough
 from swetrials.hosting.base import Telemetry
 from swetrials.records.environment import EnvironmentRecord, EnvironmentSpec
 from swetrials.records.metrics import AttemptStart
@@ -106,8 +106,7 @@ class AttemptSession:
         """
         self.sealing = sealing
         write_record(self.folder / START, AttemptStart(environment=self.environment, sealing=sealing))
-        if why := sealing.refused(require_sealed=self.context.config.require_sealed):
-            raise SealError(f"not sealed: {why}")
+        require_sealed_enough(sealing, require_sealed=self.context.config.require_sealed)
 
     def cut_short(self, cause: Cause) -> Ended:
         """Return the end, now, of an agent that did not come to its own."""

@@ -5,8 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from swetrials.environments.base import Environment
-from swetrials.environments.door import Door
+from swetrials.environments.door import Door, open_because
 from swetrials.environments.registries import registry_settings
 from swetrials.environments.sealing import SEALED_PORT, SealError
 from swetrials.records.environment import EnvironmentSpec
@@ -67,7 +66,7 @@ async def open_way(
         SealError: the agent is to be sealed, and has no way that a meter can stand on.
     """
     async with AsyncExitStack() as stack:
-        why = open_because(context.place.environment, asked, meter=context.config.meter)
+        why = open_because(context.place.environment, asked.network, meter=context.config.meter)
         way = Way(route, open_because=why)
         if context.config.meter:
             try:
@@ -90,18 +89,3 @@ async def open_way(
                     raise SealError(f"the agent cannot be sealed: {reason}; {fix}") from None
                 way = Way(route, unmetered=str(reason), open_because=why)
         yield way
-
-
-def open_because(environment: Environment, asked: EnvironmentSpec, *, meter: bool) -> str:
-    """Return why nothing will keep an agent from the network; empty where it will be sealed.
-
-    Args:
-        environment: what it runs in.
-        asked: what the dataset allows it.
-        meter: whether there is one, without which no way leads out of a seal.
-    """
-    if asked.network == "open":
-        return "the dataset asks for network: open"
-    if not environment.seals:
-        return f"on the {environment.kind} nothing keeps a program from the network"
-    return "" if meter else "without the meter there is no other way to the model than the network"
