@@ -37,7 +37,8 @@ _UNREACHED = re.compile(
     r"|network is unreachable|ENETUNREACH|no route to host|timed out|ETIMEDOUT",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"hint:|note:|\[|npm error A complete log of this run")
+_ASIDE = re.compile(r"hint:|note:|\[|npm error A complete log of this run|Terminated$")
+# Asides of uv and npm; and what a shell says of the signal by which a command was stopped at its limit.
 
 
 @dataclass(frozen=True)
