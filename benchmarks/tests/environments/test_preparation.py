@@ -82,6 +82,7 @@ def test_a_second_use_takes_under_a_second(bench: Bench) -> None:
     assert time.monotonic() - began < 1
 
 
+@pytest.mark.slow
 def test_what_is_written_into_the_virtual_environment_stays_in_its_attempt(bench: Bench) -> None:
     source = bench.source(commit(bench.repo, {"a": ""}), python="3")
     script = "ls /attempt/environment; echo x > /attempt/environment/mine; echo y > /attempt/environment/bin/python3.x"
@@ -342,6 +343,7 @@ def test_a_tool_that_is_missing_is_named_before_anything_is_made(bench: Bench, s
     assert "\n" not in str(missing.value)
 
 
+@pytest.mark.slow
 def test_where_no_overlay_can_be_laid_each_attempt_has_a_copy(bench: Bench) -> None:
     setup = "mkdir -p d/x; echo 1 > d/x/f; ln d/x/f d/x/g; ln -s x d/y; chmod 750 d/x"
     source = bench.source(commit(bench.repo, {"a": ""}), python="3", setup=[["sh", "-c", setup]])
@@ -428,6 +430,7 @@ def test_a_command_that_is_killed_leaves_no_mount(bench: Bench) -> None:
     assert held(bench, source, "cat d/f")[1] == "1\n"
 
 
+@pytest.mark.slow
 def test_on_the_host_each_attempt_is_prepared_for_itself(tmp_path: Path) -> None:
     bench = Bench.at(tmp_path, Host())
     setup = "mkdir d; echo 1 > d/one; echo 2 > made; echo more >> README; rm src/a; echo $MY_TOKEN"

@@ -123,7 +123,7 @@ class Bench:
         return subprocess.run(["git", *who, *arguments], cwd=self.source, check=True, capture_output=True).stdout
 
 
-@pytest.fixture(params=["strongest", "host"])
+@pytest.fixture(params=["strongest", pytest.param("host", marks=pytest.mark.slow)])
 def bench(tmp_path: Path, request: pytest.FixtureRequest) -> Bench:
     return Bench(tmp_path, strongest() if request.param == "strongest" else Host())
 
@@ -238,6 +238,7 @@ def test_a_run_that_does_not_come_to_its_end_resolves_nothing(bench: Bench, repo
     assert found.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bench", ["strongest"], indirect=True)
 def test_a_stopped_command_has_not_told_everything(bench: Bench) -> None:
     slow = FIXED + "\n\ndef sub(first, second):\n    import time\n    time.sleep(60)\n"
