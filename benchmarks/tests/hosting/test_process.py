@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ports import port_for_a_server
 from swetrials.hosting import process
 from swetrials.hosting.process import Service, ServiceError, Waiting
 from swetrials.store.files import read_record, write_record
@@ -245,6 +247,18 @@ def test_a_port_that_is_taken(place: Place) -> None:
             place.start(SLEEPS, port=port)
     assert place.alive() == []
     assert process.find(place.folder, "svc") is None
+
+
+def test_a_stopped_service_has_let_go_of_its_port(place: Place) -> None:
+    """The threads of a dead program may hold a port for longer than its first one lives: here somebody else does."""
+    port = port_for_a_server()
+    service = place.start(SLEEPS, port=port)
+    held = socket.create_server((process.HOST, port))
+    letting_go = threading.Timer(0.5, held.close)
+    letting_go.start()
+    assert process.stop(place.folder, service.name) is not None
+    assert process.port_is_free(port)
+    letting_go.join()
 
 
 @pytest.mark.parametrize(("program", "cwd"), [("no-such-program", "."), (sys.executable, "no-such-folder")])

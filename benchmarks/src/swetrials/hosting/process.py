@@ -34,6 +34,7 @@ HOST = "127.0.0.1"
 
 _PAUSE_SECONDS = 0.05
 _LOCK_SECONDS = 60.0
+_PORT_SECONDS = 5.0
 _TAIL_BYTES = 16_384
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -336,7 +337,19 @@ def _stop(service: Service, drain_seconds: float) -> StoppedTree:
     if ended.survivors:
         pids = ", ".join(str(process.pid) for process in ended.survivors)
         raise ServiceError(f"{service.name}: alive in spite of KILL: pid {pids}")
+    if service.port is not None:
+        _wait_for_free(service.port)
     return ended
+
+
+def _wait_for_free(port: int) -> None:
+    """Give the threads of a dead program a moment to let go of its port: they may outlive the thread that was first.
+
+    Whoever holds it for longer is another program, of which the next start tells.
+    """
+    over = time.monotonic() + _PORT_SECONDS
+    while not port_is_free(port) and time.monotonic() < over:
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _with_tail(problem: str, service: Service) -> str:
