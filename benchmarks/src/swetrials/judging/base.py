@@ -22,7 +22,8 @@ class Submission:
     full id, or the task's ref when no record tells).
     ``artifacts`` maps a file name to its text, ``None`` where the trial did not leave it. ``patch`` is the
     change as bytes, ``None`` or empty when there is none. ``hidden_files`` maps a path in the repository to
-    the file or folder that the tests judge puts there. ``environment`` is what the task's commands run in.
+    the file or folder that the tests judge puts there. ``solution`` is the change that people made, as a patch, where
+    the dataset has one. ``environment`` is what the task's commands run in.
     """
 
     task: Task
@@ -33,6 +34,7 @@ class Submission:
     artifacts: Mapping[str, str | None]
     patch: bytes | None
     hidden_files: Mapping[str, Path] = field(default_factory=dict)
+    solution: bytes | None = None
     environment: EnvironmentSpec = field(default_factory=EnvironmentSpec)
 
 

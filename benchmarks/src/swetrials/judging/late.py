@@ -109,7 +109,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
     """
     task = next(task for task in dataset.dataset.tasks if task.id == metrics.task)
     texts = {name: _text(folder.path / name) for name in EXPECTED_ARTIFACTS if name != PATCH}
-    patch = folder.path / PATCH
+    patch, solution = folder.path / PATCH, dataset.solution(task)
     return Submission(
         task=task,
         trial_id=metrics.trial.id,
@@ -119,6 +119,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
         artifacts=texts,
         patch=read_bytes(patch) if patch.is_file() else None,
         hidden_files=dataset.hidden_files(task),
+        solution=read_bytes(solution) if solution else None,
         environment=dataset.dataset.environment_of(task),
     )
 

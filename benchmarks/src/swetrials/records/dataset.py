@@ -20,6 +20,9 @@ TIERS: tuple[Complexity, ...] = get_args(Complexity)
 ReportFormat = Literal["exit-code", "junit", "unittest", "node-test", "go-json", "tap"]
 """How the result of each test is told: nothing but how a command ended, or a report of the runner's."""
 
+RankBy = Literal["resolved", "rubric"]
+"""What candidates are ranked by: whether their patches resolve the tasks, or a rubric judge's points."""
+
 MOST_OF_A_TEST_ID = 1000
 """Characters in the id of a test."""
 
@@ -167,6 +170,11 @@ class Verify(Record):
     hidden_files: dict[RelativeFile, str] = Field(
         {}, description="path in the repository -> file or folder beside the dataset, added after the patch"
     )
+    solution: str | None = Field(
+        None,
+        exclude_if=lambda path: path is None,
+        description="a file beside the dataset: the change that people made, as a patch; for checks and judges alone",
+    )
     timeout_seconds: float = Field(300, gt=0, description="for each command")
 
     @model_validator(mode="after")
@@ -222,6 +230,11 @@ class Dataset(Record):
     default_ref: GitRef | None = None
     output_scope: PathPart | None = Field(None, description="results folder; else the repository's name")
     metrics: tuple[str, ...] = ()
+    rank_by: RankBy | None = Field(
+        None,
+        exclude_if=lambda rank_by: rank_by is None,
+        description="what candidates are ranked by; left out: resolved where every task has verify, rubric where none",
+    )
     environment: EnvironmentSpec = EnvironmentSpec()
     complexity_levels: tuple[Complexity, ...] = ("trivial", "low", "medium", "high")
     tasks: tuple[Task, ...] = Field(min_length=1)
@@ -256,6 +269,14 @@ class Dataset(Record):
                 message = f"{task.complexity!r} is not among the dataset's complexity_levels"
                 raise fault_at(message, "tasks", index, "complexity")
         return self
+
+    @property
+    def ranked_by(self) -> RankBy | None:
+        """What candidates are ranked by; ``None``: some tasks have ``verify``, others not, and nobody says."""
+        if self.rank_by is not None:
+            return self.rank_by
+        verified = {task.verify is not None for task in self.tasks}
+        return None if len(verified) > 1 else "resolved" if True in verified else "rubric"
 
     def environment_of(self, task: Task) -> EnvironmentSpec:
         """Return what a task's commands run in: its own environment, else the header's."""

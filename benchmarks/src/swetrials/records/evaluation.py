@@ -153,6 +153,53 @@ class TestCount(Record):
     total: int = Field(ge=0)
 
 
+FindingKind = Literal[
+    "runner-file",
+    "shadowing-module",
+    "named-file",
+    "hidden-test",
+    "test-file",
+    "missing-test",
+    "canary",
+    "report",
+    "comparison",
+    "forging",
+]
+"""What a patch touches of its own verdict.
+
+``runner-file``: a runner loads it by itself. ``shadowing-module``: it is found in place of the runner or of the
+standard library. ``named-file``: a command runs it. ``hidden-test``: it has a hidden file's path or name.
+``test-file``: tests that were there are deleted, renamed or expected to fail. ``missing-test``: a test that has to pass
+was not told. ``canary``: a canary test came out wrongly. ``report``: the runner's report cannot be believed.
+``comparison``: a method that compares. ``forging``: code that can reach the runner or its report.
+"""
+
+DOUBTFUL: frozenset[FindingKind] = frozenset({"comparison", "forging"})
+"""Kinds after which a result that stands is doubtful: they may be honest work, and can make any test pass."""
+
+
+class VerificationFinding(Record):
+    """Something of its own verdict that a patch touches."""
+
+    kind: FindingKind
+    file: str | None = Field(None, description="in the repository; null: no single one")
+    told: str = Field(description="what was found, and what became of it")
+
+
+class CanaryTest(Record):
+    """A test of the harness's own beside a task's, whose right outcome is known beforehand."""
+
+    command: str = Field(description="the task's command that it is run beside")
+    expected: Literal["passed", "failed"] | None = Field(None, description="null: the command has none")
+    state: TestState | None = Field(None, description="null: not tried")
+    told: str = Field("", exclude_if=lambda told: not told, description="why it was not tried, or what went wrong")
+
+    @property
+    def held(self) -> bool:
+        """Whether it came out as it has to, or there is none."""
+        return self.expected is None or self.state == self.expected
+
+
 class TestsEvaluation(Record):
     """What the dataset's own commands say of the patch."""
 
@@ -171,6 +218,21 @@ class TestsEvaluation(Record):
         None,
         exclude_if=lambda resolved: resolved is None,
         description="every fail-to-pass and every pass-to-pass test passed; of exit-code: passed; absent: unknown",
+    )
+    evidence: Literal["tests", "exit-code", "weak"] | None = Field(
+        None,
+        exclude_if=lambda evidence: evidence is None,
+        description="tests: of each single test; exit-code: of how commands ended; weak: the patch changes what the "
+        "runner loads, and there is no solution to hold it against; absent: older",
+    )
+    findings: tuple[VerificationFinding, ...] = Field(
+        (), exclude_if=lambda findings: not findings, description="what the patch touches of its own verdict"
+    )
+    doubtful: bool = Field(
+        False, exclude_if=lambda doubtful: not doubtful, description="a finding can make any test pass"
+    )
+    canaries: tuple[CanaryTest, ...] = Field(
+        (), exclude_if=lambda canaries: not canaries, description="absent: none was run, or an older record"
     )
     void_reason: str = Field(
         "", exclude_if=lambda reason: not reason, description="why the verification says nothing of the patch"

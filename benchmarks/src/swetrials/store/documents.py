@@ -56,6 +56,23 @@ class LoadedDataset:
             raise DocumentError(problems)
         return files
 
+    def solution(self, task: Task) -> Path | None:
+        """Return where the change is that people made for a task; ``None``: the dataset has none.
+
+        Raises:
+            DocumentError: it is no file, or lies outside the dataset's folder.
+        """
+        if task.verify is None or task.verify.solution is None:
+            return None
+        try:
+            found = _inside(self.folder, task.verify.solution)
+            if not found.is_file():
+                raise ValueError(f"{task.verify.solution!r} is no file")
+            return found
+        except ValueError as error:
+            loc: Loc = ("tasks", self.dataset.tasks.index(task), "verify", "solution")
+            raise DocumentError([Problem(str(self.path), None, field_name(loc), str(error))]) from None
+
     def task_sha256(self, task: Task) -> str:
         """Return the SHA-256 of a task's text and settings, ground truth included, whatever their order in the file.
 
@@ -65,7 +82,7 @@ class LoadedDataset:
 
 
 def load_dataset(path: Path) -> LoadedDataset:
-    """Read and check a dataset, down to the existence of its hidden files.
+    """Read and check a dataset, down to the existence of its hidden files and solutions.
 
     Raises:
         DocumentError: one problem per fault, with its line.
@@ -76,6 +93,7 @@ def load_dataset(path: Path) -> LoadedDataset:
     for task in loaded.dataset.tasks:
         try:
             loaded.hidden_files(task)
+            loaded.solution(task)
         except DocumentError as error:
             problems.extend(error.problems)
     if problems:
