@@ -19,6 +19,7 @@ from swetrials.pricing.book import PriceBook
 from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
+from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.limits import Limits
 from swetrials.records.lock import JudgePin, RunLock
 from swetrials.records.metrics import Metrics
@@ -119,6 +120,15 @@ def test_a_failed_check_ends_it_before_anything_is_spent(
     assert watcher.failed()[name].fix
     assert watcher.seen == []
     assert {path for path in yard.results.rglob("*") if path.is_file() and path.name != ".lock"} == before
+
+
+def test_a_limit_that_is_not_kept_is_told_before_anything_is_spent(yard: Yard) -> None:
+    watcher, prepared = Watcher(), bench_of(yard)
+    limited = EnvironmentSpec(network="open", memory_gb=2)
+    dataset = replace(yard.dataset(), dataset=yard.dataset().dataset.model_copy(update={"environment": limited}))
+    run(replace(prepared, plan=replace(prepared.plan, dataset=dataset)), QUICK, watcher)
+    told = {check.name: check for check in watcher.checks}["limits"]
+    assert told.status == "warning" and "host cannot hold commands to the dataset's memory_gb" in told.detail
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def environment_record(
         asked: what the dataset asks for.
         preparation_sha256: of what was prepared; ``None``: nothing was.
     """
-    limits = ("memory_gb",) if asked.memory_gb is not None else ()
+    not_kept = limits_not_kept(environment, asked)
     return EnvironmentRecord(
         kind=environment.kind,
         engine=environment.engine,
@@ -76,9 +76,18 @@ def environment_record(
         cores=machine.cores,
         memory_gb=machine.memory_gb,
         load=machine.load,
-        limits_kept=tuple(name for name in limits if name in environment.keeps),
-        limits_not_kept=tuple(name for name in limits if name not in environment.keeps),
+        limits_kept=tuple(name for name in _limits(asked) if name not in not_kept),
+        limits_not_kept=not_kept,
     )
+
+
+def limits_not_kept(environment: Environment, asked: EnvironmentSpec) -> tuple[str, ...]:
+    """Return the limits that a dataset asks for and that commands are not held to, by their keys."""
+    return tuple(name for name in _limits(asked) if name not in environment.keeps)
+
+
+def _limits(asked: EnvironmentSpec) -> tuple[str, ...]:
+    return ("memory_gb",) if asked.memory_gb is not None else ()
 
 
 @dataclass(frozen=True)

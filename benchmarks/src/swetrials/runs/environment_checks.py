@@ -9,6 +9,7 @@ from swetrials.agents.session import AgentSession, Hear
 from swetrials.agents.shell_canary import shell_canary
 from swetrials.environments.base import Held, Network, View
 from swetrials.environments.door import behind
+from swetrials.environments.machine import limits_not_kept
 from swetrials.environments.preparation import Preparations, Source
 from swetrials.environments.preparation_checks import preparation_checks
 from swetrials.environments.registries import registry_settings
@@ -63,7 +64,11 @@ async def environment_checks(
     if environment.seals:
         for check in installs_without_network(prepared.plan.tasks, dict(prepared.plan.networks)):
             yield check
-    async for check in sealing_checks(context, [source.spec for source in sources]):
+    specs = [source.spec for source in sources]
+    for name in sorted({name for spec in specs for name in limits_not_kept(environment, spec)}):
+        detail = f"{environment.kind} cannot hold commands to the dataset's {name}: they may take what the machine has"
+        yield Check("limits", "warning", detail, "each record names it under environment.limits_not_kept")
+    async for check in sealing_checks(context, specs):
         yield check
     async for check in preparation_checks(Preparations(context.place), sources, held):
         yield check
