@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import meter
 import readers
 import report
+import verification
 from figures import show
 
 import environments
@@ -21,6 +22,7 @@ SUITES = {
     "report": report.measure,
     "results": results.measure,
     "trials": trials.measure,
+    "verification": verification.measure,
 }
 
 
