@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinds import first_is_quick
+from swetrials.records.metrics import NotKept
 from swetrials.workspace import patch as patch_module
-from swetrials.workspace.comparison import NotKept
 from workspace.ordinary import CAN_BE_ORDINARY
 from workspace.patch_bench import Bench
 from workspace.sources import commit_all, git, new_repository, tree
@@ -204,7 +204,7 @@ def test_a_tracked_file_that_cannot_be_kept_costs_itself_alone(
     spoil(work_tree / "src" / "main.py")
     made = bench.made_as_ordinary_user(work_tree) if spoil is _closed else bench.made(work_tree)
     assert changed(made.diff) == {"src/other.py", "src/new.py"}
-    assert made.not_kept == (NotKept("src/main.py", reason),)
+    assert made.not_kept == (NotKept(path="src/main.py", reason=reason),)
     assert (bench.applied(made.diff) / "src" / "main.py").read_text() == "src/main.py\n"
 
 
@@ -217,7 +217,7 @@ def test_a_new_file_that_cannot_be_kept_costs_itself_alone(
     spoil(work_tree / "spoilt")
     made = bench.made_as_ordinary_user(work_tree) if spoil is _closed else bench.made(work_tree)
     assert changed(made.diff) == {"src/new.py"}
-    assert made.not_kept == (NotKept("spoilt", reason),)
+    assert made.not_kept == (NotKept(path="spoilt", reason=reason),)
 
 
 def test_new_pipes_and_sockets_are_no_work(bench: Bench) -> None:
@@ -241,7 +241,7 @@ def test_a_folder_that_cannot_be_looked_into_costs_itself_alone(bench: Bench, mo
         (work_tree / folder).chmod(0o755)
     assert changed(made.diff) == {"docs/a.md"}
     why = "the folder cannot be looked into: Permission denied"
-    assert made.not_kept == (NotKept("new/", why), NotKept("src/", why))
+    assert made.not_kept == (NotKept(path="new/", reason=why), NotKept(path="src/", reason=why))
 
 
 def test_folders_deeper_than_a_path_may_be_cost_themselves_alone(bench: Bench) -> None:
@@ -318,8 +318,8 @@ def test_the_largest_new_files_go_until_the_patch_fits(bench: Bench, monkeypatch
     made = bench.made(work_tree)
     assert changed(made.diff) == {"src/new.py", "src/main.py", "half"}
     assert made.not_kept == (
-        NotKept("core", "has 20,000 bytes, and a patch may have 10,000"),
-        NotKept("lines", "has 5,990 bytes, and a patch may have 10,000"),
+        NotKept(path="core", reason="has 20,000 bytes, and a patch may have 10,000"),
+        NotKept(path="lines", reason="has 5,990 bytes, and a patch may have 10,000"),
     )
     assert len(made.diff) <= 10_000
     assert (bench.applied(made.diff) / "src" / "main.py").read_text() == "changed\n" * 100

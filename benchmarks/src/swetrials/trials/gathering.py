@@ -228,7 +228,7 @@ def _patch(
         return b"", None
     if not made.not_kept and not made.ignored_files:
         return made.diff, None
-    not_kept = [NotKept(path=text(file.path), reason=text(file.reason)) for file in made.not_kept]
+    not_kept = [NotKept(path=text(file.path), reason=file.reason) for file in made.not_kept]
     if not_kept:
         listed = ", ".join(f"{file.path} ({file.reason})" for file in not_kept[:_NOT_KEPT_TOLD])
         more = f" and {len(not_kept) - _NOT_KEPT_TOLD} more" if len(not_kept) > _NOT_KEPT_TOLD else ""

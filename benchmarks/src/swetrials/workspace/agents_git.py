@@ -5,11 +5,11 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from swetrials.workspace.git import Bounds, GitError, lay_out_repository, run_git, sealed_environment
+from swetrials.workspace.git import GitBounds, GitError, lay_out_repository, run_git, sealed_environment
 from swetrials.workspace.safe_read import open_left
 
 _LIMIT_SECONDS = 30.0
-_BOUNDS = Bounds(memory_bytes=2 * 1024**3, printed_bytes=128 * 1024**2)
+_BOUNDS = GitBounds(memory_bytes=2 * 1024**3, printed_bytes=128 * 1024**2)
 _LARGEST_INDEX_BYTES = 128 * 1024**2
 _LARGEST_REFS_BYTES = 16 * 1024**2
 

@@ -81,7 +81,7 @@ class GitError(KnownError):
 
 
 @dataclass(frozen=True)
-class Bounds:
+class GitBounds:
     """What a git may take that reads what a stranger has written; one that wants more fails.
 
     They hold on Linux. Elsewhere the limit of time alone does.
@@ -135,7 +135,7 @@ def run_git(
     stdin: bytes = b"",
     stdout: IO[bytes] | None = None,
     limit_seconds: float = LOCAL_LIMIT_SECONDS,
-    bounds: Bounds | None = None,
+    bounds: GitBounds | None = None,
     good_exit_codes: Container[int] = (0,),
 ) -> bytes:
     """Run git and return what it printed, unless that goes to ``stdout``.
@@ -185,7 +185,7 @@ def run_git(
     return printed or b""
 
 
-def _hold_to(pid: int, bounds: Bounds | None) -> None:
+def _hold_to(pid: int, bounds: GitBounds | None) -> None:
     if bounds is None or not hasattr(resource, "prlimit"):
         return
     limits = ((resource.RLIMIT_AS, bounds.memory_bytes), (resource.RLIMIT_FSIZE, bounds.printed_bytes))

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.workspace.comparison import Comparison, NotKept, shown
+from swetrials.records.metrics import NotKept
 from swetrials.workspace.git import GitError, lay_out_repository, run_git, sealed_environment
 from swetrials.workspace.ignore_rules import collapsed
 from swetrials.workspace.repositories import Repositories
+from swetrials.workspace.tree_comparison import TreeComparison, shown
 from swetrials.workspace.work_tree import WorkTree
 
 LARGEST_PATCH_BYTES = 256 * 1024 * 1024
@@ -84,7 +85,7 @@ def make_patch(
         )
     try:
         tree = WorkTree.of(work_tree)
-        with Comparison.of(tree, commit, repositories.objects(repo), LARGEST_PATCH_BYTES) as comparison:
+        with TreeComparison.of(tree, commit, repositories.objects(repo), LARGEST_PATCH_BYTES) as comparison:
             comparison.compare_tracked()
             new = comparison.new_files(frozenset(os.fsencode(name) for name in prepared))
             ignored = comparison.ignored(new, earlier)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from swetrials.records.metrics import NotKept
 from swetrials.workspace.agents_git import tracked_by_agent
 from swetrials.workspace.commit_files import GITLINK, Blob, contents_of, files_of
 from swetrials.workspace.git import lay_out_repository, run_git, sealed_environment
@@ -19,16 +20,8 @@ from swetrials.workspace.work_tree import LINK, CannotKeepError, WorkTree, blob_
 _REMOVED = Blob(b"0", b"0" * 40)
 
 
-@dataclass(frozen=True)
-class NotKept:
-    """A file or folder that is not in a patch although it should be, and why."""
-
-    path: str
-    reason: str
-
-
 @dataclass
-class Comparison:
+class TreeComparison:
     """A commit, the work tree that began with it, and an index of our own that becomes what the work tree is.
 
     git sees neither the work tree nor its ``.git``: files are read here, and stored as git would store them.
@@ -53,7 +46,7 @@ class Comparison:
 
     @classmethod
     @contextmanager
-    def of(cls, tree: WorkTree, commit: str, objects: Path, most_bytes: int) -> Iterator["Comparison"]:
+    def of(cls, tree: WorkTree, commit: str, objects: Path, most_bytes: int) -> Iterator["TreeComparison"]:
         """Open a comparison, with a folder of its own that is thrown away.
 
         Raises:
@@ -68,7 +61,7 @@ class Comparison:
 
     def compare_tracked(self) -> None:
         """Note what has become of the commit's files. What nobody can look at counts as it is in the commit."""
-        self.not_kept += [NotKept(shown(folder), why) for folder, why in sorted(self.tree.closed.items())]
+        self.not_kept += [NotKept(path=shown(folder), reason=why) for folder, why in sorted(self.tree.closed.items())]
         for path, blob in self.before.items():
             if path in self.tree.found:
                 self._keep(path, blob)
@@ -141,7 +134,7 @@ class Comparison:
         try:
             blob = self._blob(path, before)
         except CannotKeepError as error:
-            self.not_kept.append(NotKept(shown(path), str(error)))
+            self.not_kept.append(NotKept(path=shown(path), reason=str(error)))
             return
         if blob != before:
             self.changed[path] = blob
@@ -163,7 +156,7 @@ class Comparison:
         return int(size) == self.tree.found[path].st_size and self.tree.oid_of_large(path) == before.oid
 
     def _leave_out(self, path: bytes) -> None:
-        self.not_kept.append(NotKept(shown(path), self._too_large(path)))
+        self.not_kept.append(NotKept(path=shown(path), reason=self._too_large(path)))
 
     def _too_large(self, path: bytes) -> str:
         found = self.tree.found.get(path)
