@@ -89,7 +89,7 @@ class Bench:
                 (space.checkout / name).write_text("placed\n")
             view = await preparation.attach(self.environment.view(space, "subject"))
             said = self.run(view, space, preparation, script)
-            patch = make_patch(repositories, source.repo, source.commit, space.checkout, view.prepared)
+            patch = make_patch(repositories, source.repo, source.commit, space.checkout, view.prepared).diff
         assert not space.root.exists(), "something of the attempt is left"
         return Tried(said, patch.decode())
 

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from swetrials.hosting.endpoint import Endpoint
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, HostingRecord, Metrics
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, HostingRecord, Metrics, NotKept, PatchRecord
 from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.trials import attempt_session as session_module
@@ -201,6 +201,42 @@ def test_a_checkout_that_became_a_link_is_not_followed(yard: Yard, tmp_path: Pat
     assert codes(metrics) == ["patch_failed"]
     assert metrics.outcome.detail == "missing: patch.diff"
     assert not yard.left("patch.diff").exists()
+
+
+def test_what_is_not_in_the_patch_is_in_the_record_and_the_rest_in_the_patch(tmp_path: Path) -> None:
+    yard = Yard(tmp_path, instructions={".gitignore": "build/\n", "tracked.txt": "x\n"})
+    made = "mkdir build && touch build/a build/b && rm tracked.txt && mkfifo tracked.txt && touch git~1\n"
+    metrics = yard.run(DESIGN + IMPLEMENTED + made + SAID)
+    assert metrics.outcome.kind is OutcomeKind.COMPLETED, metrics.outcome.detail
+    [finding] = metrics.findings
+    assert (finding.code, finding.severity) == ("patch_incomplete", "warning")
+    assert finding.message == (
+        "not in the patch, which holds the rest: tracked.txt (is a named pipe), git~1 (git refuses the name)"
+    )
+    assert metrics.attempts[0].patch == PatchRecord(
+        not_kept_files=2,
+        not_kept=(
+            NotKept(path="tracked.txt", reason="is a named pipe"),
+            NotKept(path="git~1", reason="git refuses the name"),
+        ),
+        ignored_files=2,
+        ignored_named=("build/",),
+    )
+    patch = yard.left("patch.diff").read_text()
+    assert "+++ b/greeting.txt" in patch
+    assert "tracked.txt" not in patch
+
+
+def test_a_topup_keeps_work_under_an_ignored_path(tmp_path: Path) -> None:
+    yard = Yard(tmp_path, instructions={".gitignore": "lib/\n"})
+    first = "mkdir lib && echo mine > lib/core.py && git add -f lib/core.py && git commit -qm mine\n"
+    topup = 'echo changed >> greeting.txt\necho "# done" > "$ARTIFACTS/implementation.md"\n' + SAID
+    metrics = yard.run({"only: implementation.md": topup, "": DESIGN + first + SAID})
+    assert [attempt.reason for attempt in metrics.attempts] == ["first", "topup"]
+    assert [attempt.patch for attempt in metrics.attempts] == [None, None]
+    patch = yard.left("patch.diff").read_text()
+    assert "+++ b/lib/core.py" in patch
+    assert "+++ b/greeting.txt" in patch
 
 
 def test_a_topup_asks_for_what_is_missing_and_adds_up(yard: Yard) -> None:

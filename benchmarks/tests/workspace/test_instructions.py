@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from kinds import first_is_quick
 from swetrials.workspace.instructions import SetAside, put_back, set_aside
 from swetrials.workspace.patch import make_patch
 from swetrials.workspace.repositories import Repositories
+from workspace.ordinary import CAN_BE_ORDINARY, as_ordinary_user
 from workspace.sources import commit_all, git, new_repository
 
 FOR_AGENTS = {
@@ -41,7 +43,7 @@ class Place:
         self.repositories.check_out(str(self.upstream), self.commit, self.checkout)
 
     def patch(self) -> str:
-        return make_patch(self.repositories, str(self.upstream), self.commit, self.checkout).decode()
+        return make_patch(self.repositories, str(self.upstream), self.commit, self.checkout).diff.decode()
 
     def files(self) -> set[str]:
         found = (path for path in self.checkout.rglob("*") if path.is_symlink() or path.is_file())
@@ -99,6 +101,16 @@ def test_nothing_is_written_through_a_link(place: Place, tmp_path: Path) -> None
     assert list(outside.iterdir()) == []
     assert (place.checkout / ".cursor").read_text() == "a file now\n"
     assert (place.checkout / "CLAUDE.md").exists()
+
+
+@CAN_BE_ORDINARY
+@first_is_quick("mode", [0o000, 0o555])
+def test_a_folder_that_was_closed_is_opened_for_them(place: Place, mode: int) -> None:
+    aside = set_aside(place.checkout)
+    (place.checkout / "pkg" / "code.py").write_text("x = 2\n")
+    (place.checkout / "pkg").chmod(mode)
+    as_ordinary_user(put_back, place.checkout, aside)
+    assert place.patch().count("diff --git") == 1
 
 
 def test_a_checkout_that_is_gone_or_a_link_is_left_alone(place: Place, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_a_patch_changes_what_it_touches_and_writes_nothing(tmp_path: Path) -> N
     repositories.check_out(str(source), head, tmp_path / "work")
     (tmp_path / "work" / "a b,ü").write_text("two\n")
     (tmp_path / "work" / "new").write_text("")
-    patch = make_patch(repositories, str(source), head, tmp_path / "work")
+    patch = make_patch(repositories, str(source), head, tmp_path / "work").diff
     patched = tracked_files(repositories, str(source), head, patch)
     assert patched["tool"] == plain["tool"] and patched["a b,ü"] != plain["a b,ü"] and "new" in patched
     with pytest.raises(PatchError, match="apply the patch"):

@@ -59,6 +59,29 @@ class TrialIdentity(Record):
     rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
 
 
+class NotKept(Record):
+    """A file or folder that should be in the patch and is not: there it is as in the commit."""
+
+    path: str
+    reason: str
+
+
+class PatchRecord(Record):
+    """What of an attempt's work tree is not in its patch."""
+
+    not_kept_files: int = Field(0, ge=0, exclude_if=lambda files: not files)
+    not_kept: tuple[NotKept, ...] = Field((), exclude_if=lambda files: not files, description="the first 20 of them")
+    ignored_files: int = Field(
+        0,
+        ge=0,
+        exclude_if=lambda files: not files,
+        description="new files that the commit's .gitignore names and the agent's git does not track",
+    )
+    ignored_named: tuple[str, ...] = Field(
+        (), exclude_if=lambda names: not names, description="the first 20 of them; a whole folder by its name"
+    )
+
+
 class AttemptStart(Record):
     """``attempts/<n>/start.json``: what is known when the agent starts, should nobody live to see its end."""
 
@@ -106,6 +129,9 @@ class AttemptRecord(Record):
     )
     registries: tuple[RegistryTraffic, ...] = Field(
         (), exclude_if=lambda traffic: not traffic, description="what passed to package registries; absent: nothing"
+    )
+    patch: PatchRecord | None = Field(
+        None, exclude_if=lambda patch: patch is None, description="absent: all work is in it, or an older record"
     )
     findings: tuple[Finding, ...] = ()
 

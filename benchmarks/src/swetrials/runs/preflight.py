@@ -26,6 +26,7 @@ from swetrials.records.sealing import closest
 from swetrials.records.slug import another_answered
 from swetrials.records.usage import UsageReport
 from swetrials.records.words import counted
+from swetrials.runs.checkout_checks import checkout_checks
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.project import Project
 from swetrials.trials.metered_way import open_way
@@ -61,7 +62,11 @@ async def plan_checks(prepared: PreparedRun) -> AsyncIterator[Check]:
     yield Check("dataset", "ok", f"{prepared.plan.dataset.path}: {counted(len(prepared.plan.trials), 'trial')}")
     tasks = {trial.task.id: trial.task for trial in prepared.plan.trials}.values()
     for repo, group in _by_repository(prepared, list(tasks)).items():
-        yield await run_sync(_repository, prepared, repo, group)
+        found = await run_sync(_repository, prepared, repo, group)
+        yield found
+        if found.status != "failed":
+            for check in await run_sync(checkout_checks, prepared.place.repositories, repo, group):
+                yield check
 
 
 def _no_git() -> Check:

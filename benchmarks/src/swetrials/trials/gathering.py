@@ -11,7 +11,15 @@ from swetrials.environments.base import View
 from swetrials.environments.machine import Machine
 from swetrials.records.cost import Cost
 from swetrials.records.environment import EnvironmentRecord
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, AttemptRecord, Finding, TimeSplit
+from swetrials.records.metrics import (
+    EXPECTED_ARTIFACTS,
+    PATCH,
+    AttemptRecord,
+    Finding,
+    NotKept,
+    PatchRecord,
+    TimeSplit,
+)
 from swetrials.records.registries import RegistryTraffic
 from swetrials.records.requests import RequestsBlock
 from swetrials.records.sealing import Sealing
@@ -49,6 +57,8 @@ STDERR = "stderr.log"
 _LARGEST_ARTIFACT_BYTES = 20_000_000
 _LARGEST_STDERR_BYTES = 5_000_000
 _STDERR_TAIL_BYTES = 4_000
+_NOT_KEPT_TOLD = 5
+_NOT_KEPT_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -126,7 +136,8 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
     tally, ended, end = output.tally, output.ended, output.tally.end
     stderr_tail = keep_stderr(context, output.view.outside, order.folder)
     artifacts = _artifacts(context, output.view.outside, findings)
-    if patch := _patch(context, order, output, findings):
+    patch, left_out = _patch(context, order, output, findings)
+    if patch:
         artifacts[PATCH] = context.place.redactor.bytes(patch)
     outcome = decide(
         tally,
@@ -175,6 +186,7 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
         environment=output.environment,
         sealing=sealing_with_bill(output.sealing, output.requests),
         registries=output.registries,
+        patch=left_out,
         findings=tuple(findings),
     )
     return record, artifacts
@@ -194,17 +206,40 @@ def cost_of(context: RunContext, output: AttemptOutput, usage: UsageBlock) -> Co
     )
 
 
-def _patch(context: RunContext, order: Order, output: AttemptOutput, findings: list[Finding]) -> bytes:
-    checkout = output.view.outside.checkout
+def _patch(
+    context: RunContext, order: Order, output: AttemptOutput, findings: list[Finding]
+) -> tuple[bytes, PatchRecord | None]:
+    checkout, text = output.view.outside.checkout, context.place.redactor.text
     if output.aside:
         message = f"out of the agent's sight: {', '.join(str(file.path) for file in output.aside)}"
         findings.append(Finding(code="instructions_neutralised", severity="info", message=message))
     try:
         put_back(checkout, output.aside)
-        return make_patch(context.place.repositories, order.repo, order.commit, checkout, output.view.prepared)
+        made = make_patch(
+            context.place.repositories,
+            order.repo,
+            order.commit,
+            checkout,
+            output.view.prepared,
+            order.earlier.get(PATCH, b""),
+        )
     except (GitError, OSError) as error:
-        findings.append(Finding(code="patch_failed", severity="error", message=context.place.redactor.text(str(error))))
-        return b""
+        findings.append(Finding(code="patch_failed", severity="error", message=text(str(error))))
+        return b"", None
+    if not made.not_kept and not made.ignored_files:
+        return made.diff, None
+    not_kept = [NotKept(path=text(file.path), reason=file.reason) for file in made.not_kept]
+    if not_kept:
+        listed = ", ".join(f"{file.path} ({file.reason})" for file in not_kept[:_NOT_KEPT_TOLD])
+        more = f" and {len(not_kept) - _NOT_KEPT_TOLD} more" if len(not_kept) > _NOT_KEPT_TOLD else ""
+        message = f"not in the patch, which holds the rest: {listed}{more}"
+        findings.append(Finding(code="patch_incomplete", severity="warning", message=message))
+    return made.diff, PatchRecord(
+        not_kept_files=len(not_kept),
+        not_kept=tuple(not_kept[:_NOT_KEPT_NAMED]),
+        ignored_files=made.ignored_files,
+        ignored_named=tuple(map(text, made.ignored_named)),
+    )
 
 
 def keep_stderr(context: RunContext, space: Space, folder: Path) -> str:

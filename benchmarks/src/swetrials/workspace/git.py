@@ -1,10 +1,12 @@
 """One way to run git: words instead of a shell, never a prompt, never a program that a repository names."""
 
 import os
+import resource
 import subprocess
 import urllib.parse
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -78,6 +80,21 @@ class GitError(KnownError):
     """git did not do what it was asked; the message is one line: what for, git's own words, what mends it."""
 
 
+@dataclass(frozen=True)
+class GitBounds:
+    """What a git may take that reads what a stranger has written; one that wants more fails.
+
+    They hold on Linux. Elsewhere the limit of time alone does.
+
+    Attributes:
+        memory_bytes: address space.
+        printed_bytes: size of the file that it prints to.
+    """
+
+    memory_bytes: int
+    printed_bytes: int
+
+
 def users_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment for talking to a person's remotes.
 
@@ -118,6 +135,7 @@ def run_git(
     stdin: bytes = b"",
     stdout: IO[bytes] | None = None,
     limit_seconds: float = LOCAL_LIMIT_SECONDS,
+    bounds: GitBounds | None = None,
     good_exit_codes: Container[int] = (0,),
 ) -> bytes:
     """Run git and return what it printed, unless that goes to ``stdout``.
@@ -134,6 +152,7 @@ def run_git(
         stdin: bytes to feed it.
         stdout: a file to write to instead of returning the output.
         limit_seconds: longest time it may take.
+        bounds: what else it may take.
         good_exit_codes: those that do not mean a failure.
 
     Raises:
@@ -152,6 +171,7 @@ def run_git(
     except OSError as error:
         raise GitError(f"cannot {purpose}: {error.filename}: {error.strerror}; is git installed?") from None
     with process, _known_as_fetch(process, limit_seconds):
+        _hold_to(process.pid, bounds)
         try:
             printed, complaints = process.communicate(stdin, timeout=limit_seconds)
         except BaseException as error:
@@ -163,6 +183,15 @@ def run_git(
         words = last_words(complaints) or f"git ended with exit code {process.returncode}"
         raise GitError(f"cannot {purpose}: {words}" + (f"; {fix}" if fix else ""))
     return printed or b""
+
+
+def _hold_to(pid: int, bounds: GitBounds | None) -> None:
+    if bounds is None or not hasattr(resource, "prlimit"):
+        return
+    limits = ((resource.RLIMIT_AS, bounds.memory_bytes), (resource.RLIMIT_FSIZE, bounds.printed_bytes))
+    for which, most in limits:
+        with suppress(OSError):  # it has ended by now
+            resource.prlimit(pid, which, (most, most))
 
 
 def stop_fetches() -> None:

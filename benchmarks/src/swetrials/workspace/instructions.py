@@ -62,13 +62,14 @@ def set_aside(checkout: Path) -> tuple[SetAside, ...]:
 def put_back(checkout: Path, files: Sequence[SetAside]) -> None:
     """Put files back for the comparison with the commit.
 
-    What the agent has put in such a place itself stays: it is its change. Nothing is written through a link.
+    What the agent has put in such a place itself stays: it is its change. Nothing is written through a link. A folder
+    that the agent has closed to its owner is opened.
 
     Raises:
         OSError: a file cannot be written.
     """
     for file in files:
-        if not _has_way(checkout, file.path.parent) or os.path.lexists(checkout / file.path):
+        if not _open_way(checkout, file.path.parent) or os.path.lexists(checkout / file.path):
             continue
         place = checkout / file.path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -121,10 +122,12 @@ def _remove_empty(checkout: Path, folder: Path) -> None:
         folder = folder.parent
 
 
-def _has_way(checkout: Path, folder: Path) -> bool:
-    """Whether a folder of the checkout is there or can be made without following a link or replacing a file."""
+def _open_way(checkout: Path, folder: Path) -> bool:
+    """Return whether a folder of the checkout is there or can be made without following a link or replacing a file."""
     for part in (Path(), *reversed(folder.parents[:-1]), folder):
         place = checkout / part
         if place.is_symlink() or (place.exists() and not place.is_dir()):
             return False
+        if place.is_dir() and not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+            place.chmod(0o700)
     return checkout.is_dir()
