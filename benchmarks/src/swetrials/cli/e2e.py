@@ -66,7 +66,7 @@ def end_to_end(asked: RunFlags, flags: Mapping[str, object], judges: Sequence[st
     console = console_for_output()
 
     async def go() -> tuple[RunResult, list[Judged]]:
-        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=asked.stream) as viewer:
+        with viewer_of(console, prepared, prepared.plan.skill.name, "trial", stream=asked.stream) as viewer:
             return await run_and_judge(
                 prepared,
                 asked.options,

@@ -51,7 +51,7 @@ def run_trials(asked: RunFlags, flags: Mapping[str, object]) -> int:
     console = console_for_output()
 
     async def go() -> RunResult:
-        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=asked.stream) as viewer:
+        with viewer_of(console, prepared, prepared.plan.skill.name, "trial", stream=asked.stream) as viewer:
             async with prepared.provider.open(prepared.config) as hosting:
                 return await run_plan(prepared, hosting, asked.options, viewer)
 

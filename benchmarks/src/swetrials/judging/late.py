@@ -10,7 +10,7 @@ from swetrials.errors import KnownError
 from swetrials.judging import Judge, Submission
 from swetrials.records.dataset import Task
 from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
+from swetrials.records.metrics import PATCH, Metrics, documents_in
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset
 from swetrials.store.files import RecordError, write_record
 from swetrials.store.reading import read_bytes
@@ -93,7 +93,7 @@ def _is_as_given(dataset: LoadedDataset, task: Task, metrics: Metrics) -> bool:
     """Whether a task still is what the trial's agent was given. Of an older record its prompt tells, or the whole."""
     if (same := still_given(task, metrics)) is not None:
         return same
-    return metrics.provenance.prompt_sha256 == prompt_sha256(task) or (
+    return metrics.provenance.prompt_sha256 == prompt_sha256(task, metrics.artifacts_expected) or (
         metrics.trial.task_sha256 == dataset.task_sha256(task)
     )
 
@@ -108,7 +108,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
         repo: where to fetch the repository from instead of the task's own address.
     """
     task = next(task for task in dataset.dataset.tasks if task.id == metrics.task)
-    texts = {name: _text(folder.path / name) for name in EXPECTED_ARTIFACTS if name != PATCH}
+    texts = {name: _text(folder.path / name) for name in documents_in(metrics.artifacts_expected)}
     patch, solution = folder.path / PATCH, dataset.solution(task)
     return Submission(
         task=task,
@@ -186,7 +186,7 @@ async def _judge(
         reason = f"{word.reason}; its earlier score by the same means stays"
         return Judged(folder, judge.name, word.model_copy(update={"reason": reason}))
     record_word(folder, judge.label, word, scored_sha256)
-    return Judged(folder, judge.name, word, skipped=not wanted.outcome.valid)
+    return Judged(folder, judge.name, word, skipped=word.status == "unscored" and not judge.asks(wanted))
 
 
 def _has_score(folder: TrialFolder, judge: Judge, scored_sha256: str) -> bool:

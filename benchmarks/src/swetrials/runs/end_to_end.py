@@ -10,6 +10,7 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.errors import UsageError
 from swetrials.judging import JUDGES, Judge
 from swetrials.judging.late import Datasets, Judged, JudgingError, judge_trials, outstanding
+from swetrials.judging.rubric import DOCUMENTS
 from swetrials.records.check import Check
 from swetrials.records.config import PREPARATIONS_MAX_GB
 from swetrials.records.metrics import Metrics
@@ -44,7 +45,7 @@ async def run_and_judge(
         UsageError: a judge or its route is unknown, or another run is writing to the same results.
     """
     rehearsal = prepared.provider.scripted
-    dataset = prepared.plan.dataset
+    dataset, skill = prepared.plan.dataset, prepared.plan.skill
     datasets = Datasets(dataset, prepared.project.dataset)
     folders = [trial.folder for trial in prepared.plan.trials]
     async with open_judges(judges, choice, prepared.project, rehearsal=rehearsal, datasets=[dataset.path]) as opened:
@@ -53,6 +54,12 @@ async def run_and_judge(
         async def checks(to_run: int) -> list[Check]:
             found = []
             for judge in opened:
+                if judge.kind == "rubric" and not set(DOCUMENTS).issubset(skill.documents):
+                    told = (
+                        f"{judge.name} scores nothing: the skill {skill.name} does not ask for what the rubric scores"
+                    )
+                    found.append(Check("judge", "skipped", told))
+                    continue
                 if not to_run and not outstanding(folders, judge, datasets, overwrite=False, repo=None):
                     continue
                 check = await judge.prove(prepared.place)
