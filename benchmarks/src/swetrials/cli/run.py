@@ -60,7 +60,7 @@ def run_trials(asked: RunFlags, flags: Mapping[str, object]) -> int:
     return exit_code(console, result, ())
 
 
-def exit_code(console: Console, result: RunResult, words: Sequence[Judged]) -> int:
+def exit_code(console: Console, result: RunResult, failed: Sequence[Judged]) -> int:
     """Print what failed and not through the model, a line each; return 1 where something did."""
     from rich.text import Text
 
@@ -70,8 +70,7 @@ def exit_code(console: Console, result: RunResult, words: Sequence[Judged]) -> i
     ]
     failures += [
         f"{word.folder.path.name}: {word.judge} judge: {word.verdict.reason if word.verdict else 'no answer'}"
-        for word in words
-        if word.failed
+        for word in failed
     ]
     for failure in failures:
         console.print(Text(f"failed, not through the model: {failure}", style="red"), soft_wrap=True)

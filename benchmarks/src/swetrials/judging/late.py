@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
+
 from swetrials.environments.work_context import WorkContext
 from swetrials.errors import KnownError
 from swetrials.judging import Judge, Submission
@@ -137,24 +139,42 @@ async def judge_trials(
     overwrite: bool,
     repo: str | None,
     observe: Callable[[Judged], None],
-) -> list[Judged]:
-    """Let each judge score each trial, one after another, and write what they say as they say it.
+    concurrency: int = 1,
+) -> None:
+    """Let each judge score each trial, and write what they say as they say it.
+
+    Trials begin in their order, so many at a time; the judges of one trial score it one after another. What has been
+    said is on disk and not kept here: it may be of ten thousand trials. Cancelling it leaves every finished word.
 
     A score that is there already is kept unless ``overwrite``, as long as the same would score it now
     (``scored_sha256``); an unscored trial is always tried again. A judge that fails takes no score away that the same
     means have given: what was paid for stays. A score by other means does not outlive the asking. A trial that cannot
     be judged does not keep the others from it.
+
+    Args:
+        folders: the trials.
+        judges: who is to score them.
+        place: where to work.
+        datasets: where their tasks are.
+        overwrite: score again what is scored.
+        repo: where to fetch repositories from instead of the tasks' own addresses.
+        observe: takes in each word as it is said.
+        concurrency: how many trials are judged at the same time.
     """
-    words: list[Judged] = []
-    for folder in folders:
-        for judge in judges:
-            try:
-                judged = await _judge(folder, judge, place, datasets, overwrite=overwrite, repo=repo)
-            except _UNJUDGED as error:
-                judged = Judged(folder, judge.name, _unscored(judge, str(error)), unjudgeable=True)
-            words.append(judged)
-            observe(judged)
-    return words
+    waiting = iter(folders)
+
+    async def score_what_waits() -> None:
+        for folder in waiting:
+            for judge in judges:
+                try:
+                    judged = await _judge(folder, judge, place, datasets, overwrite=overwrite, repo=repo)
+                except _UNJUDGED as error:
+                    judged = Judged(folder, judge.name, _unscored(judge, str(error)), unjudgeable=True)
+                observe(judged)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(concurrency):
+            group.start_soon(score_what_waits)
 
 
 def outstanding(

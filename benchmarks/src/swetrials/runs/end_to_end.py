@@ -34,8 +34,11 @@ async def run_and_judge(
     choice: JudgeChoice,
     viewer: Viewer,
     observe: Callable[[Judged], None],
-) -> tuple[RunResult, list[Judged]]:
-    """Run a plan and let the named judges score what comes out.
+) -> RunResult:
+    """Run a plan and let the named judges score what comes out, one trial after another.
+
+    However many agents work at a time, tests of several trials at a time would share this machine's cores, and their
+    limits would no longer be those that they had alone: judging later can be asked for that.
 
     Each judge is proved by a real call before anything is spent, unless there will be nothing to ask it; one that is
     not installed is left out, and the pre-flight says so.
@@ -71,7 +74,7 @@ async def run_and_judge(
         async with prepared.provider.open(prepared.config) as hosting:
             pin = choice.pin(judges, rehearsal=rehearsal)
             result = await run_plan(prepared, hosting, options, viewer, checks, pin)
-        words = await judge_trials(
+        await judge_trials(
             result.folders,
             [judge for judge in opened if judge.name not in absent],
             prepared.place,
@@ -80,12 +83,12 @@ async def run_and_judge(
             repo=None,
             observe=observe,
         )
-    return result, words
+    return result
 
 
 @dataclass(frozen=True)
 class JudgingRequest:
-    """What a person wants judged: a trial's folder or a tree of them, and how.
+    """What a person wants judged: a trial's folder or a tree of them, how, and how many trials at a time.
 
     ``environment`` and ``preparations_max_gb`` are the keys of the configuration.
     """
@@ -97,13 +100,14 @@ class JudgingRequest:
     dataset: Path | None = None
     repo: str | None = None
     clone_root: Path | None = None
+    concurrency: int = 1
     environment: str = "auto"
     preparations_max_gb: float = PREPARATIONS_MAX_GB
 
 
 async def judge_folders(
     request: JudgingRequest, choice: JudgeChoice, show: Callable[[Check], None], observe: Callable[[Judged], None]
-) -> list[Judged]:
+) -> None:
     """Score trials that have run before; rehearsals are judged by the rehearsal server unless said otherwise.
 
     Each judge that has something to judge is proved by a real call first; one that is not installed is left out.
@@ -121,6 +125,8 @@ async def judge_folders(
         AbsentError: the environment that is asked for is not to be had.
         UncoveredError: something private cannot be hidden.
     """
+    if request.concurrency < 1:
+        raise UsageError(f"concurrency: expected a whole number of at least 1, got {request.concurrency}")
     if not request.judges:
         raise UsageError(f"--judge: name at least one of {', '.join(JUDGES.own)}")
     folders = list(trial_folders(request.folder))
@@ -132,7 +138,6 @@ async def judge_folders(
     project = find_project()
     datasets = Datasets(load_dataset(request.dataset) if request.dataset else None, project.dataset)
     context = _judge_context(request, choice, project)
-    words: list[Judged] = []
     for rehearsal, group in _by_kind(folders):
         files = sorted({found.path for folder in group if (found := _dataset_of(datasets, folder)) is not None})
         async with open_judges(request.judges, choice, project, rehearsal=rehearsal, datasets=files) as judges:
@@ -143,10 +148,16 @@ async def judge_folders(
                     able.append(judge)
             if not able:
                 raise PreflightError("no judge can work here: nothing was judged")
-            words += await judge_trials(
-                group, able, context, datasets, overwrite=request.overwrite, repo=request.repo, observe=observe
+            await judge_trials(
+                group,
+                able,
+                context,
+                datasets,
+                overwrite=request.overwrite,
+                repo=request.repo,
+                observe=observe,
+                concurrency=request.concurrency,
             )
-    return words
 
 
 async def _able(judge: Judge, context: WorkContext, show: Callable[[Check], None]) -> bool:
