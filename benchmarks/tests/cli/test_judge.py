@@ -65,3 +65,14 @@ def test_tests_run_in_the_environment_that_is_asked_for(yard: Yard) -> None:
     code, lines = printed(yard.results, "tests", yard.root, "--dataset", str(yard.file), "--environment", "host")
     assert code == 0, lines
     assert "commands run on the host, which keeps them from nothing" in lines[0]
+
+
+def test_several_trials_are_judged_at_a_time(yard: Yard) -> None:
+    more = ("--dataset", str(yard.file), "--concurrency")
+    code, lines = printed(yard.results, "tests", yard.root, *more, "3")
+    assert (code, lines[-2:]) == (0, ["  task-1: tests: passed", "1 trial"])
+    program = Path(sys.executable).with_name("swetrials")
+    words = [str(program), "judge", "--recursive", "--folder", str(yard.results), *more, "0"]
+    done = subprocess.run(words, env=Workplace(yard.root).environ(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "--concurrency: expected a whole number from 1 to 256, got '0'\n"

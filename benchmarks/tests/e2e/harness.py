@@ -35,6 +35,7 @@ class Workplace:
 
     root: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    skill: str = "swe3"
 
     @property
     def home(self) -> Path:
@@ -54,7 +55,7 @@ class Workplace:
     @property
     def scope(self) -> Path:
         """Where the quickstart runs of Claude Code go."""
-        return self.results / "rehearsal" / "claude-code" / "swe3" / "quickstart"
+        return self.results / "rehearsal" / "claude-code" / self.skill / "quickstart"
 
     def environ(self) -> dict[str, str]:
         """Return the environment of a clean login."""

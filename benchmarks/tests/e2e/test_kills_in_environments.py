@@ -29,7 +29,6 @@ pytestmark = [
 
 NAMESPACES = ("user", "mnt", "net", "pid", "ipc", "uts")
 TASK = "add-a-line"
-DOCUMENTS = ("github-issue.md", "lld.md", "review.md", "testing.md", "implementation.md")
 
 
 @dataclass
@@ -133,7 +132,7 @@ class Run:
     @property
     def folder(self) -> TrialFolder:
         """The trial's."""
-        return TrialFolder(self.place.results / "rehearsal" / "claude-code" / "swe3" / "kills" / TASK)
+        return TrialFolder(self.place.results / "rehearsal" / "claude-code" / "plain" / "kills" / TASK)
 
     def half_made(self) -> set[str]:
         """What lies where preparations are made."""
@@ -153,8 +152,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     }  # fmt: skip
     header = {"schema_version": "1.0", "name": "kills", "output_scope": "kills"}
     (tmp_path / "kills.yaml").write_text(json.dumps({**header, "tasks": [task]}))
-    documents = [{"write": {"path": f"${{artifacts_dir}}/{name}", "content": f"# {name}\n"}} for name in DOCUMENTS]
-    steps = [{"shell": f"echo two >> notes.txt; sleep {sleepers.agent}"}, {"all": documents}, {"say": "Done."}]
+    steps = [{"shell": f"echo two >> notes.txt; sleep {sleepers.agent}"}, {"say": "Done."}]
     script = {"when": f"task_id: {TASK}", "steps": steps}
     scenario = {"schema_version": "1.0", "name": "kills", "scripts": [script]}
     (tmp_path / "scenario.yaml").write_text(json.dumps(scenario))

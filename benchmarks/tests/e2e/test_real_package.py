@@ -53,9 +53,7 @@ def lay_out(place: Workplace, older: pathlib.Path, newer: pathlib.Path) -> pathl
     dataset = {"schema_version": "1.0", "name": "real-package", "output_scope": "quickstart", "tasks": [task]}
     (folder / "data.yaml").write_text(json.dumps(dataset))
     # Claude Code's Write refuses a file that it has not read, so the new text comes beside it first.
-    documents = ("github-issue.md", "lld.md", "review.md", "testing.md", "implementation.md")
     steps: list[dict[str, object]] = [
-        {"all": [{"write": {"path": f"${{artifacts_dir}}/{name}", "content": f"# {name}\n"}} for name in documents]},
         {"write": {"path": "new_module.py", "content": (newer / MODULE).read_text()}},
         {"shell": f"mv new_module.py {MODULE}"},
         {"say": "The module does what the next release does."},
@@ -66,7 +64,7 @@ def lay_out(place: Workplace, older: pathlib.Path, newer: pathlib.Path) -> pathl
 
 
 def test_the_maintainers_own_tests_fail_before_and_pass_after(tmp_path: pathlib.Path) -> None:
-    place = Workplace(tmp_path)
+    place = Workplace(tmp_path, skill="plain")
     older, newer = (source_of(PACKAGE, version, tmp_path / version) for version in (OLDER, NEWER))
     file = lay_out(place, older, newer)
 

@@ -3,6 +3,7 @@
 import json
 
 import anyio
+import pytest
 
 from judging.submissions import DOCUMENTS, submission
 from swetrials.judging.asking import JudgeAnswer, score_by_asking, scored_by_rule
@@ -117,10 +118,18 @@ def test_what_the_judge_wrote_is_redacted() -> None:
 
 
 def test_a_healthy_trial_that_left_nothing_scores_zero_unasked() -> None:
-    evaluation = scored_by_rule(submission(artifacts={}, patch=None))
+    evaluation = scored_by_rule(submission(artifacts=dict.fromkeys([*DOCUMENTS, "implementation.md"]), patch=None))
     assert evaluation is not None
     assert (evaluation.status, evaluation.task_score, evaluation.judge) == ("scored", 0.0, None)
     assert all(score.missing for score in evaluation.scores.values())
+
+
+@pytest.mark.parametrize("asked", [{}, DOCUMENTS], ids=["none", "all but implementation.md"])
+def test_documents_that_were_never_asked_for_do_not_count_as_zero(asked: dict[str, str]) -> None:
+    evaluation = scored_by_rule(submission(artifacts=asked))
+    assert evaluation is not None
+    assert (evaluation.status, evaluation.scores) == ("unscored", {})
+    assert "does not ask for the documents" in evaluation.reason
 
 
 def test_an_infrastructure_failure_stays_unscored_unasked() -> None:

@@ -38,7 +38,7 @@ from swetrials.results.tables import query
 from swetrials.store.files import read_record, sha256_of, write_record
 from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder
-from trials.stand_in import WHOLE, Yard
+from trials.stand_in import SAID, WHOLE, Yard
 
 
 @pytest.fixture
@@ -52,17 +52,20 @@ def judge(
     overwrite: bool = False,
     datasets: Datasets | None = None,
     by: Sequence[Judge] = (TestsJudge(),),
+    concurrency: int = 1,
 ) -> list[Judged]:
     place = WorkContext(yard.repositories, yard.work, Host(), Redactor())
     datasets = datasets or Datasets(yard.dataset(), yard.root)
     seen: list[Judged] = []
 
-    async def go() -> list[Judged]:
-        return await judge_trials(folders, by, place, datasets, overwrite=overwrite, repo=None, observe=seen.append)
+    async def go() -> None:
+        await judge_trials(
+            folders, by, place, datasets,
+            overwrite=overwrite, repo=None, observe=seen.append, concurrency=concurrency,
+        )  # fmt: skip
 
-    words = anyio.run(go)
-    assert seen == words
-    return words
+    anyio.run(go)
+    return seen
 
 
 @dataclass(frozen=True)
@@ -324,6 +327,19 @@ def test_what_the_rules_score_needs_nobody_to_be_asked(yard: Yard) -> None:
     folder = trial(yard, 'cat "$RECORDED/err429.jsonl"')
     datasets = Datasets(yard.dataset(), yard.root)
     assert not outstanding([folder], ReadsAloud("judge-a", 20), datasets, overwrite=True, repo=None)
+
+
+def test_work_without_documents_is_for_the_tests_alone(yard: Yard) -> None:
+    (yard.root / "skills" / "swe3" / "SKILL.md").write_text("---\nmetadata:\n  artifacts: patch.diff\n---\nDo it.\n")
+    folder = trial(yard, "echo changed >> greeting.txt\n" + SAID)
+    reader = ReadsAloud("judge-a", 20)
+    assert not outstanding([folder], reader, Datasets(yard.dataset(), yard.root), overwrite=True, repo=None)
+    by_reader, tested = judge(yard, folder, by=[reader, TestsJudge()])
+    assert (by_reader.failed, tested.failed, by_tests(folder).passed) == (False, False, True)
+    told = "unscored: not judged: the skill does not ask for the documents that the rubric scores"
+    assert judged_line(by_reader) == f"  {folder.path.name}: codex: {told}"
+    evaluation = read_record(folder.evaluation_file, Evaluation)
+    assert evaluation.rubric is not None and evaluation.rubric.status == "unscored"
 
 
 def test_what_scores_by_rubric_is_the_rubric_the_task_and_the_model_and_nothing_of_the_work(yard: Yard) -> None:

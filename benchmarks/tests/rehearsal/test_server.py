@@ -14,8 +14,20 @@ from swetrials.records.usage import Usage
 from swetrials.rehearsal import FaultKind, rehearse
 from swetrials.rehearsal.ledger import NOTHING
 from swetrials.rehearsal.play import CLOSING, UNSCRIPTED
+from swetrials.rehearsal.scenario import ScriptStep
 
 pytestmark = pytest.mark.anyio
+
+DOCUMENT = {"write": {"path": "${artifacts_dir}/lld.md", "content": "x"}}
+WRITING = tuple(
+    ScriptStep.model_validate(step)
+    for step in (
+        {"say": "I read."},
+        {"say": "Two documents.", "all": [DOCUMENT, DOCUMENT]},
+        {"say": "A document and a file.", "all": [DOCUMENT, {"write": {"path": "a.py", "content": "x"}}]},
+        {"shell": "ls"},
+    )
+)
 each_dialect = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: type(client).__name__)
 
 
@@ -121,6 +133,20 @@ async def test_a_conversation_without_a_script_gets_a_short_answer(client: Clien
         heard = await ask(http, client, 0, stream=True, opening="Say ready.")
         assert (heard.text, heard.calls) == (UNSCRIPTED, [])
         assert (server.requests[0].script, server.requests[0].step) == (None, None)
+
+
+@each_dialect
+async def test_a_file_is_written_only_where_the_opening_tells_of_its_place(client: Client) -> None:
+    scenario = SCENARIO.model_copy(update={"scripts": (SCENARIO.scripts[0].model_copy(update={"steps": WRITING}),)})
+    for opening, calls in (
+        ("task_id: word-tally\nartifacts_dir: /out", [0, 2, 2, 1, 0]),
+        ("task_id: word-tally", [0, 1, 1, 0]),
+    ):
+        async with playing(scenario) as (_, http):
+            said = [await ask(http, client, turns, stream=False, opening=opening) for turns in range(len(calls))]
+        assert [len(heard.calls) for heard in said] == calls
+        assert said[-1].text == CLOSING
+        assert ("lld.md" in str([heard.calls for heard in said])) == ("/out" in opening)
 
 
 async def test_text_after_the_first_answer_does_not_choose_the_script() -> None:

@@ -15,7 +15,7 @@ from swetrials.cli import answer, cost, report, results
 from swetrials.pricing.book import PriceBook
 from swetrials.records.cost import Cost, CostStatus
 from swetrials.records.environment import EnvironmentRecord
-from swetrials.records.metrics import AttemptRecord, Metrics, TimeSplit
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, AttemptRecord, Metrics, TimeSplit
 from swetrials.records.outcome import Outcome
 from swetrials.records.published_run import Imported
 from swetrials.records.requests import RequestRecord
@@ -275,7 +275,7 @@ def killed(yard: Yard, *, torn: bool = True, attempts: int = 1) -> TrialFolder:
     [task] = dataset.dataset.tasks
     record = finished(yard, "task-1", K.INTERRUPTED, run_ended_at=None)
     assert record.provenance.limits is not None
-    given = given_sha256(task, yard.commit, sha256_of("Do the task.\n"), record.provenance.limits)
+    given = given_sha256(task, yard.commit, sha256_of("Do the task.\n"), EXPECTED_ARTIFACTS, record.provenance.limits)
     identity = record.trial.model_copy(update={"given_sha256": given})
     folder = earlier(yard, "task-1", record.model_copy(update={"trial": identity}))
     for number in range(1, attempts + 1):

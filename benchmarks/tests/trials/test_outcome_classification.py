@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from swetrials.agents.events import End, Event, Notice, Retry, Session, Tally, Text, ToolCall
-from swetrials.records.metrics import DESIGN_DOCUMENTS, EXPECTED_ARTIFACTS
+from swetrials.records.metrics import EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Blame, Outcome, OutcomeKind
 from swetrials.records.requests import RequestRecord
-from swetrials.trials.outcome_classification import decide, missing_after_design
+from swetrials.trials.outcome_classification import decide
 from swetrials.trials.seen import Seen
 from swetrials.wire.meter.block import requests_block
 from swetrials.workspace.processes import Cause, Ended
@@ -50,15 +50,14 @@ def test_cause_and_last_word(
     cause: Cause, end: End | None, retry: Retry | None, stderr: str, kind: OutcomeKind
 ) -> None:
     tally = Tally(end=end, pending_retry=retry)
-    outcome = decide(tally, ended(cause), EXPECTED_ARTIFACTS, None, stderr)
+    outcome = decide(tally, ended(cause), (), None, stderr)
     assert outcome.kind is kind
     assert (outcome.detail == "") == (kind is K.COMPLETED)
 
 
 @pytest.mark.parametrize("name", EXPECTED_ARTIFACTS)
 def test_a_success_without_one_of_the_artifacts_is_incomplete(name: str) -> None:
-    produced = set(EXPECTED_ARTIFACTS) - {name}
-    outcome = decide(Tally(end=SUCCESS), ended("exited"), produced, None, "")
+    outcome = decide(Tally(end=SUCCESS), ended("exited"), [name], None, "")
     assert (outcome.kind, outcome.blame, outcome.detail) == (K.INCOMPLETE_ARTIFACTS, Blame.MODEL, f"missing: {name}")
 
 
@@ -66,7 +65,7 @@ def test_a_success_without_one_of_the_artifacts_is_incomplete(name: str) -> None
     ("seen", "kind"), [(None, K.COMPLETED), (Seen(1, None), K.COMPLETED), (Seen(0, None), K.ROUTE_NOT_USED)]
 )
 def test_a_success_that_no_request_stands_behind(seen: Seen | None, kind: OutcomeKind) -> None:
-    assert decide(Tally(end=SUCCESS), ended("exited"), EXPECTED_ARTIFACTS, seen, "").kind is kind
+    assert decide(Tally(end=SUCCESS), ended("exited"), (), seen, "").kind is kind
 
 
 @pytest.mark.parametrize(
@@ -80,11 +79,11 @@ def test_a_success_that_no_request_stands_behind(seen: Seen | None, kind: Outcom
 )
 def test_an_empty_answer_for_which_no_prompt_was_read_is_no_models(seen: Seen | None, kind: OutcomeKind) -> None:
     empty = End(Outcome.of(K.EMPTY_SUCCESS, "nothing"), subtype="success")
-    assert decide(Tally(end=empty), ended("exited"), (), seen, "").kind is kind
+    assert decide(Tally(end=empty), ended("exited"), EXPECTED_ARTIFACTS, seen, "").kind is kind
 
 
 def test_an_unused_route_is_named_before_missing_files() -> None:
-    outcome = decide(Tally(end=SUCCESS), ended("exited"), (), Seen(0, None), "")
+    outcome = decide(Tally(end=SUCCESS), ended("exited"), EXPECTED_ARTIFACTS, Seen(0, None), "")
     assert (outcome.kind, outcome.blame) == (K.ROUTE_NOT_USED, Blame.HARNESS)
 
 
@@ -93,16 +92,6 @@ def test_a_crash_carries_the_end_of_what_was_said() -> None:
     assert outcome.detail.startswith("exit code -11 without a final event: ")
     assert outcome.detail.endswith("the reason")
     assert len(outcome.detail) < 350
-
-
-@pytest.mark.parametrize("left_out", DESIGN_DOCUMENTS)
-def test_a_topup_needs_the_whole_design(left_out: str) -> None:
-    assert missing_after_design(set(DESIGN_DOCUMENTS) - {left_out}, DESIGN_DOCUMENTS) == ()
-
-
-def test_a_topup_asks_for_the_rest() -> None:
-    assert missing_after_design(DESIGN_DOCUMENTS, DESIGN_DOCUMENTS) == ("patch.diff", "implementation.md")
-    assert missing_after_design(EXPECTED_ARTIFACTS, DESIGN_DOCUMENTS) == ()
 
 
 def call(status: int | None, *, complete: bool = False, started: float = 1, last_byte: float | None = None,

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Task
+from swetrials.records.metrics import EXPECTED_ARTIFACTS
 from swetrials.store.documents import LoadedDataset, load_dataset
-from swetrials.trials.plan import Plan, PlanError, plan_run, prompt_for
+from swetrials.store.project import find_project
+from swetrials.trials.plan import Plan, PlanError, plan_run, prompt_for, read_skill
 from trials.stand_in import StandIn
 
 
@@ -102,6 +104,59 @@ def test_an_unknown_skill_is_named_with_those_there_are(skills: Path) -> None:
         plan(skills, skill="swe9")
 
 
+VERIFIED = {"verify": {"commands": ["make test"]}}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "skill"),
+    [
+        ([VERIFIED, VERIFIED], "plain"),
+        ([VERIFIED, {}], "swe3"),
+        ([VERIFIED, {**VERIFIED, "ground_truth": {"approach": "So."}}], "swe3"),
+        ([{}], "swe3"),
+    ],
+    ids=["by tests alone", "one without tests", "one with a ground truth", "none with tests"],
+)
+def test_no_documents_are_asked_for_by_default_where_tests_alone_decide(
+    tmp_path: Path, tasks: list[dict[str, object]], skill: str
+) -> None:
+    skills = find_project().skills
+    common = {"repo": "alpha", "ref": "v1", "complexity": "low", "problem_statement": "Do it."}
+    header = {"tasks": [{"id": f"task-{n}", **common, **task} for n, task in enumerate(tasks)]}
+    planned = plan_run(RunnerConfig(), dataset_at(tmp_path, **header), StandIn({}), skills)
+    assert planned.skill.name == skill
+    assert {path.parent.name for path in planned.scopes} == {skill}
+    assert planned.skill.artifacts == (("patch.diff",) if skill == "plain" else EXPECTED_ARTIFACTS)
+    named = plan_run(RunnerConfig(skill="swe2"), dataset_at(tmp_path, **header), StandIn({}), skills)
+    assert named.skill.name == "swe2"
+
+
+@pytest.mark.parametrize(
+    ("front", "artifacts"),
+    [
+        ("metadata:\n  artifacts: patch.diff\n", ("patch.diff",)),
+        (
+            "metadata:\n  artifacts: implementation.md, 'lld.md' patch.diff\n",
+            ("lld.md", "patch.diff", "implementation.md"),
+        ),
+        ("metadata:\n  artifacts: [patch.diff]\n", ("patch.diff",)),
+        ("description: artifacts: patch.diff\n", EXPECTED_ARTIFACTS),
+    ],
+)
+def test_a_skill_says_which_artifacts_it_asks_for(skills: Path, front: str, artifacts: tuple[str, ...]) -> None:
+    (skills / "swe3" / "SKILL.md").write_text(f"---\nname: swe3\n{front}---\n\n  artifacts: none.md\n")
+    assert read_skill(skills, "swe3").artifacts == artifacts
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("design.md, patch.diff", "artifacts: 'design.md' is none"), ("", "artifacts: names none")]
+)
+def test_a_skill_that_asks_for_what_no_trial_leaves_is_refused(skills: Path, line: str, said: str) -> None:
+    (skills / "swe3" / "SKILL.md").write_text(f"---\nmetadata:\n  artifacts: {line}\n---\nDo it.\n")
+    with pytest.raises(PlanError, match=rf"swe3/SKILL\.md: {said}.*; there are: github-issue\.md, lld\.md"):
+        plan(skills)
+
+
 _words = st.text(st.characters(categories=["L", "N"]), min_size=12, max_size=30)
 
 
@@ -132,3 +187,9 @@ def test_a_local_repository_is_named_and_not_located(skills: Path) -> None:
     assert "repo: thing\n" in prompt
     assert "private" not in prompt
     assert str(skills.parent) not in prompt
+
+
+def test_where_no_documents_are_asked_for_the_prompt_tells_of_no_place_for_them(skills: Path) -> None:
+    task = dataset_at(skills.parent).dataset.tasks[0]
+    with_documents = prompt_for(task, Path("/w/c"), Path("/w/a"))
+    assert prompt_for(task, Path("/w/c"), None) == with_documents.replace("artifacts_dir: /w/a\n", "")

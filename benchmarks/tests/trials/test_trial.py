@@ -12,6 +12,7 @@ from swetrials.records.outcome import Blame, OutcomeKind
 from swetrials.store.files import read_record
 from swetrials.trials import attempt_session as session_module
 from swetrials.trials.earlier import Earlier
+from swetrials.trials.identity import still_given
 from swetrials.trials.trial import Progress, run_trial
 from swetrials.workspace import space
 from swetrials.workspace.patch import apply_patch
@@ -274,6 +275,32 @@ def test_topups_can_be_forbidden(yard: Yard) -> None:
 
 def test_without_the_design_there_is_no_topup(yard: Yard) -> None:
     assert len(yard.run(IMPLEMENTED + SAID, max_topups=3).attempts) == 1
+
+
+@pytest.fixture
+def plain(yard: Yard) -> Yard:
+    """A yard whose skill asks for the change alone."""
+    (yard.root / "skills" / "swe3" / "SKILL.md").write_text("---\nmetadata:\n  artifacts: patch.diff\n---\nDo it.\n")
+    return yard
+
+
+def test_a_skill_without_documents_is_done_with_the_change(plain: Yard) -> None:
+    metrics = plain.run('echo "# lld" > "$ARTIFACTS/lld.md"\necho changed >> greeting.txt\n' + SAID)
+    assert (metrics.outcome.kind, codes(metrics)) == (OutcomeKind.COMPLETED, [])
+    assert metrics.artifacts_produced == metrics.artifacts_expected == ("patch.diff",)
+    assert plain.left("patch.diff").exists() and not plain.left("lld.md").exists()
+    assert still_given(plain.dataset().dataset.tasks[0], metrics)
+
+
+def test_an_empty_patch_is_all_that_can_be_missing_and_is_no_reason_for_another_try(plain: Yard) -> None:
+    metrics = plain.run(DESIGN + SAID, max_topups=3)
+    assert (metrics.outcome.kind, metrics.outcome.missing) == (OutcomeKind.INCOMPLETE_ARTIFACTS, ("patch.diff",))
+    assert len(metrics.attempts) == 1
+
+
+def test_a_prompt_without_documents_tells_of_no_place_for_them(plain: Yard) -> None:
+    told = {"artifacts": "exit 9\n", "": "echo changed >> greeting.txt\n" + SAID}
+    assert plain.run(told).outcome.kind is OutcomeKind.COMPLETED
 
 
 FAILS_WITH_500 = 'sed s/429/500/g "$RECORDED/err429.jsonl"'

@@ -8,15 +8,22 @@ from typing import Protocol
 from swetrials.agents.events import Event
 from swetrials.agents.install import Package, Program
 from swetrials.records.config import RunnerConfig
+from swetrials.records.metrics import EXPECTED_ARTIFACTS, documents_in
 from swetrials.wire.route import Dialect, Route
 
 
 @dataclass(frozen=True)
 class Skill:
-    """Instructions an agent follows: a name and the text of its SKILL.md."""
+    """Instructions an agent follows: a name, the text of its SKILL.md, and the artifacts that a trial is to leave."""
 
     name: str
     text: str
+    artifacts: tuple[str, ...] = EXPECTED_ARTIFACTS
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The artifacts that the agent writes: all but the patch, which the harness makes."""
+        return documents_in(self.artifacts)
 
 
 @dataclass(frozen=True)

@@ -65,18 +65,26 @@ def end_to_end(asked: RunFlags, flags: Mapping[str, object], judges: Sequence[st
     prepared = lay_out(load_config(asked.config, os.environ, flags))
     console = console_for_output()
 
-    async def go() -> tuple[RunResult, list[Judged]]:
-        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=asked.stream) as viewer:
+    failed: list[Judged] = []
+
+    async def go() -> RunResult:
+        with viewer_of(console, prepared, prepared.plan.skill.name, "trial", stream=asked.stream) as viewer:
+
+            def tell(judged: Judged) -> None:
+                viewer.say(judged_line(judged))
+                if judged.failed:
+                    failed.append(judged)
+
             return await run_and_judge(
                 prepared,
                 asked.options,
                 judges,
                 JudgeChoice.of(prepared.config),
                 viewer,
-                lambda judged: viewer.say(judged_line(judged)),
+                tell,
             )
 
-    result, words = run_async(go)
+    result = run_async(go)
     show_scopes(console, prepared.plan.scopes)
     show_answer(console, prepared.plan.scopes)
-    return exit_code(console, result, words)
+    return exit_code(console, result, failed)

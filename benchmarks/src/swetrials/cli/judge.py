@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +17,7 @@ from swetrials.cli.options import ALL_JUDGES, ConfigFile, JudgeNames, judge_name
 if TYPE_CHECKING:
     from swetrials.judging.late import Judged
     from swetrials.runs.end_to_end import JudgingRequest
+    from swetrials.store.results import TrialFolder
 
 app = single_command()
 
@@ -36,11 +37,13 @@ def judge(
     clone_root: Annotated[
         Path | None, typer.Option(help="Mirrors and checkouts; default: a private temp folder.")
     ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=256, help="Trials judged at the same time.")] = 1,
 ) -> None:
     """Score trials that have run; a trial that a judge failed on is tried again."""
     from swetrials.runs.end_to_end import JudgingRequest
 
-    request = JudgingRequest(folder, recursive, not no_overwrite, judge_names(judge), dataset, repo, clone_root)
+    names = judge_names(judge)
+    request = JudgingRequest(folder, recursive, not no_overwrite, names, dataset, repo, clone_root, concurrency)
     leave(judge_trials(request, config, flags, scenario))
 
 
@@ -54,7 +57,6 @@ def judge_trials(request: JudgingRequest, path: Path | None, flags: Mapping[str,
     from swetrials.cli.interrupting import run_async
     from swetrials.cli.progress import show_check
     from swetrials.cli.rendering import console_for_output
-    from swetrials.results.report import wording as figures
     from swetrials.runs.end_to_end import judge_folders
     from swetrials.runs.judge_choice import JudgeChoice
     from swetrials.store.documents import load_config
@@ -64,33 +66,48 @@ def judge_trials(request: JudgingRequest, path: Path | None, flags: Mapping[str,
     request = replace(request, environment=config.environment, preparations_max_gb=config.preparations_max_gb)
     console = console_for_output()
     show = partial(print, flush=True)
+    account = _Account()
 
     def tell(judged: Judged) -> None:
+        account.enter(judged)
         # Of a whole tree that cannot be judged the reason is the same throughout; it is told once, at the end.
         if not judged.unjudgeable:
             show(judged_line(judged))
 
-    words = run_async(lambda: judge_folders(request, choice, partial(show_check, console), tell))
-    for line in _unjudgeable(words):
+    run_async(lambda: judge_folders(request, choice, partial(show_check, console), tell))
+    for line in account.lines():
         show(line)
-    failed = len({word.folder for word in words if word.failed})
-    show(figures.counted(len({word.folder for word in words}), "trial") + (f", {failed} failed" if failed else ""))
-    return 1 if failed else 0
+    return 1 if account.failed else 0
 
 
-def _unjudgeable(words: Iterable[Judged]) -> Iterator[str]:
-    """Give a line for each reason why trials cannot be judged, with their number."""
-    from swetrials.results.report import wording as figures
+@dataclass
+class _Account:
+    """What came of a judging, but for what was said, which is on disk by then.
 
-    reasons: dict[str, list[Judged]] = {}
-    for judged in words:
+    ``reasons`` holds, by why they cannot be judged, the trials that cannot.
+    """
+
+    trials: set[TrialFolder] = field(default_factory=set)
+    failed: set[TrialFolder] = field(default_factory=set)
+    reasons: dict[str, dict[TrialFolder, None]] = field(default_factory=dict)
+
+    def enter(self, judged: Judged) -> None:
+        """Take in a judge's word on a trial."""
+        self.trials.add(judged.folder)
+        if judged.failed:
+            self.failed.add(judged.folder)
         if judged.unjudgeable and judged.verdict is not None:
-            reasons.setdefault(judged.verdict.reason, []).append(judged)
-    for reason, found in reasons.items():
-        names = list(dict.fromkeys(judged.folder.path.name for judged in found))
-        trials = len({judged.folder for judged in found})
-        whom = names[0] if trials == 1 else f"{figures.counted(trials, 'trial')}, such as {names[0]}"
-        yield f"  {whom}: cannot be judged: {reason}"
+            self.reasons.setdefault(judged.verdict.reason, {})[judged.folder] = None
+
+    def lines(self) -> Iterator[str]:
+        """Give a line for each reason why trials cannot be judged, with their number, and one for all trials."""
+        from swetrials.records.words import counted
+
+        for reason, found in self.reasons.items():
+            name = next(iter(found)).path.name
+            whom = name if len(found) == 1 else f"{counted(len(found), 'trial')}, such as {name}"
+            yield f"  {whom}: cannot be judged: {reason}"
+        yield counted(len(self.trials), "trial") + (f", {len(self.failed)} failed" if self.failed else "")
 
 
 def judged_line(judged: Judged) -> str:

@@ -94,7 +94,9 @@ def judge(
     console = console_for_output()
 
     async def go() -> JudgedInputs:
-        with viewer_of(console, prepared, f"{prepared.config.skill}, first step", "judgment", stream=stream) as viewer:
+        with viewer_of(
+            console, prepared, f"{prepared.plan.skill.name}, first step", "judgment", stream=stream
+        ) as viewer:
             async with prepared.provider.open(prepared.config) as hosting:
                 return await judge_inputs(prepared, file, hosting, options, viewer)
 

@@ -51,7 +51,7 @@ def run_trials(asked: RunFlags, flags: Mapping[str, object]) -> int:
     console = console_for_output()
 
     async def go() -> RunResult:
-        with viewer_of(console, prepared, prepared.config.skill, "trial", stream=asked.stream) as viewer:
+        with viewer_of(console, prepared, prepared.plan.skill.name, "trial", stream=asked.stream) as viewer:
             async with prepared.provider.open(prepared.config) as hosting:
                 return await run_plan(prepared, hosting, asked.options, viewer)
 
@@ -60,7 +60,7 @@ def run_trials(asked: RunFlags, flags: Mapping[str, object]) -> int:
     return exit_code(console, result, ())
 
 
-def exit_code(console: Console, result: RunResult, words: Sequence[Judged]) -> int:
+def exit_code(console: Console, result: RunResult, failed: Sequence[Judged]) -> int:
     """Print what failed and not through the model, a line each; return 1 where something did."""
     from rich.text import Text
 
@@ -70,8 +70,7 @@ def exit_code(console: Console, result: RunResult, words: Sequence[Judged]) -> i
     ]
     failures += [
         f"{word.folder.path.name}: {word.judge} judge: {word.verdict.reason if word.verdict else 'no answer'}"
-        for word in words
-        if word.failed
+        for word in failed
     ]
     for failure in failures:
         console.print(Text(f"failed, not through the model: {failure}", style="red"), soft_wrap=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from swetrials.judging.base import Submission
 from swetrials.judging.prompt import judging_prompt
 from swetrials.judging.reply import Reply, ReplyError, parse_reply
-from swetrials.judging.rubric import absent_scores, present_units
+from swetrials.judging.rubric import DOCUMENTS, absent_scores, present_units
 from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation, task_score_of
 from swetrials.records.usage import UsageReport
 from swetrials.store.clock import utc_now
@@ -36,10 +36,13 @@ Ask = Callable[[str], Awaitable[JudgeAnswer]]
 def scored_by_rule(submission: Submission) -> RubricEvaluation | None:
     """Return the evaluation of a trial that no judge is needed for, ``None`` when one is.
 
-    An infrastructure failure stays unscored; a healthy trial that left nothing scores 0.
+    An infrastructure failure stays unscored, and so does work of which the documents were never asked for that the
+    rubric is about: they would count as 0. A healthy trial that left nothing scores 0.
     """
     if not submission.outcome.valid:
         return unscored(f"not judged: the trial ended as {submission.outcome.kind}, which says nothing of the model")
+    if not set(DOCUMENTS).issubset(submission.artifacts):
+        return unscored("not judged: the skill does not ask for the documents that the rubric scores")
     if not present_units(submission):
         return _scored(submission, Reply({}, "There is nothing to judge.", ()), None, "")
     return None

@@ -20,10 +20,10 @@ class Submission:
 
     ``repo`` is where the task's repository is fetched from, and ``commit`` what the trial was pinned to (a
     full id, or the task's ref when no record tells).
-    ``artifacts`` maps a file name to its text, ``None`` where the trial did not leave it. ``patch`` is the
-    change as bytes, ``None`` or empty when there is none. ``hidden_files`` maps a path in the repository to
-    the file or folder that the tests judge puts there. ``solution`` is the change that people made, as a patch, where
-    the dataset has one. ``environment`` is what the task's commands run in.
+    ``artifacts`` maps the name of each document that the skill asked for to its text, ``None`` where the trial did not
+    leave it. ``patch`` is the change as bytes, ``None`` or empty when there is none. ``hidden_files`` maps a path in
+    the repository to the file or folder that the tests judge puts there. ``solution`` is the change that people made,
+    as a patch, where the dataset has one. ``environment`` is what the task's commands run in.
     """
 
     task: Task

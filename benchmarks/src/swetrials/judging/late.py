@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
+
 from swetrials.environments.work_context import WorkContext
 from swetrials.errors import KnownError
 from swetrials.judging import Judge, Submission
 from swetrials.records.dataset import Task
 from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
+from swetrials.records.metrics import PATCH, Metrics, documents_in
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset
 from swetrials.store.files import RecordError, write_record
 from swetrials.store.reading import read_bytes
@@ -93,7 +95,7 @@ def _is_as_given(dataset: LoadedDataset, task: Task, metrics: Metrics) -> bool:
     """Whether a task still is what the trial's agent was given. Of an older record its prompt tells, or the whole."""
     if (same := still_given(task, metrics)) is not None:
         return same
-    return metrics.provenance.prompt_sha256 == prompt_sha256(task) or (
+    return metrics.provenance.prompt_sha256 == prompt_sha256(task, metrics.artifacts_expected) or (
         metrics.trial.task_sha256 == dataset.task_sha256(task)
     )
 
@@ -108,7 +110,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
         repo: where to fetch the repository from instead of the task's own address.
     """
     task = next(task for task in dataset.dataset.tasks if task.id == metrics.task)
-    texts = {name: _text(folder.path / name) for name in EXPECTED_ARTIFACTS if name != PATCH}
+    texts = {name: _text(folder.path / name) for name in documents_in(metrics.artifacts_expected)}
     patch, solution = folder.path / PATCH, dataset.solution(task)
     return Submission(
         task=task,
@@ -137,24 +139,42 @@ async def judge_trials(
     overwrite: bool,
     repo: str | None,
     observe: Callable[[Judged], None],
-) -> list[Judged]:
-    """Let each judge score each trial, one after another, and write what they say as they say it.
+    concurrency: int = 1,
+) -> None:
+    """Let each judge score each trial, and write what they say as they say it.
+
+    Trials begin in their order, so many at a time; the judges of one trial score it one after another. What has been
+    said is on disk and not kept here: it may be of ten thousand trials. Cancelling it leaves every finished word.
 
     A score that is there already is kept unless ``overwrite``, as long as the same would score it now
     (``scored_sha256``); an unscored trial is always tried again. A judge that fails takes no score away that the same
     means have given: what was paid for stays. A score by other means does not outlive the asking. A trial that cannot
     be judged does not keep the others from it.
+
+    Args:
+        folders: the trials.
+        judges: who is to score them.
+        place: where to work.
+        datasets: where their tasks are.
+        overwrite: score again what is scored.
+        repo: where to fetch repositories from instead of the tasks' own addresses.
+        observe: takes in each word as it is said.
+        concurrency: how many trials are judged at the same time.
     """
-    words: list[Judged] = []
-    for folder in folders:
-        for judge in judges:
-            try:
-                judged = await _judge(folder, judge, place, datasets, overwrite=overwrite, repo=repo)
-            except _UNJUDGED as error:
-                judged = Judged(folder, judge.name, _unscored(judge, str(error)), unjudgeable=True)
-            words.append(judged)
-            observe(judged)
-    return words
+    waiting = iter(folders)
+
+    async def score_what_waits() -> None:
+        for folder in waiting:
+            for judge in judges:
+                try:
+                    judged = await _judge(folder, judge, place, datasets, overwrite=overwrite, repo=repo)
+                except _UNJUDGED as error:
+                    judged = Judged(folder, judge.name, _unscored(judge, str(error)), unjudgeable=True)
+                observe(judged)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(concurrency):
+            group.start_soon(score_what_waits)
 
 
 def outstanding(
@@ -186,7 +206,7 @@ async def _judge(
         reason = f"{word.reason}; its earlier score by the same means stays"
         return Judged(folder, judge.name, word.model_copy(update={"reason": reason}))
     record_word(folder, judge.label, word, scored_sha256)
-    return Judged(folder, judge.name, word, skipped=not wanted.outcome.valid)
+    return Judged(folder, judge.name, word, skipped=word.status == "unscored" and not judge.asks(wanted))
 
 
 def _has_score(folder: TrialFolder, judge: Judge, scored_sha256: str) -> bool:

@@ -2,6 +2,7 @@
 
 from swetrials.judging.base import Submission
 from swetrials.records.evaluation import CRITERIA, UNITS, UnitScore
+from swetrials.records.metrics import documents_in
 
 UNIT_ARTIFACTS: dict[str, tuple[str, ...]] = {
     "github_issue": ("github-issue.md",),
@@ -11,6 +12,9 @@ UNIT_ARTIFACTS: dict[str, tuple[str, ...]] = {
     "implementation": ("patch.diff", "implementation.md"),
 }
 """The files behind each unit. The first one decides whether the unit is there at all."""
+
+DOCUMENTS = documents_in(name for names in UNIT_ARTIFACTS.values() for name in names)
+"""The files among them that an agent writes, where its skill asks for them."""
 
 UNIT_PURPOSE = {
     "github_issue": "states the problem so that another engineer could pick it up: context, scope, acceptance criteria",

@@ -161,7 +161,11 @@ class RunnerConfig(Record):
         "interleaved", description="interleaved: a round of all tasks per repeat, shuffled; sequential: task by task"
     )
     seed: int = Field(0, ge=0, description="what the interleaved order is shuffled by")
-    skill: PathPart = Field("swe3", description="instructions the agent follows")
+    skill: PathPart | None = Field(
+        None,
+        description="instructions the agent follows; default: plain where every task has verify and none a "
+        "ground_truth, else swe3",
+    )
     environment: Text = Field(
         "auto",
         description="what agents and tests run in; auto: bubblewrap where it works, else host, which keeps nothing "

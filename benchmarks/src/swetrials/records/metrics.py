@@ -1,5 +1,6 @@
 """``metrics.json``: the record of one trial, written whatever became of it."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
@@ -20,7 +21,12 @@ from swetrials.records.usage import Usage, UsageBlock
 DESIGN_DOCUMENTS = ("github-issue.md", "lld.md", "review.md", "testing.md")
 PATCH = "patch.diff"
 EXPECTED_ARTIFACTS = (*DESIGN_DOCUMENTS, PATCH, "implementation.md")
-"""What a skill must leave behind. ``patch.diff`` is made by the harness from the checkout."""
+"""What a skill asks for unless it says so itself. ``patch.diff`` is made by the harness from the checkout."""
+
+
+def documents_in(artifacts: Iterable[str]) -> tuple[str, ...]:
+    """Return those of some artifacts that an agent has to write; a skill may ask for none."""
+    return tuple(name for name in artifacts if name != PATCH)
 
 
 class Finding(Record):

@@ -39,6 +39,11 @@ def fill(text: str, opening: str) -> str:
     return _PLACEHOLDER.sub(value, text)
 
 
+def knows(text: str, opening: str) -> bool:
+    """Whether the opening has a parameter for each ``${name}`` in a text."""
+    return all(parameter(opening, name) is not None for name in _PLACEHOLDER.findall(text))
+
+
 def working_directory(opening: str) -> str | None:
     """Return where the agent works: its ``checkout`` parameter, else what the agent's own prompt says."""
     checkout = parameter(opening, "checkout")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from swetrials.rehearsal import tools
 from swetrials.rehearsal.conversation import Call, Conversation, ScriptedReply, Stop
-from swetrials.rehearsal.parameters import fill, working_directory
+from swetrials.rehearsal.parameters import fill, knows, working_directory
 from swetrials.rehearsal.scenario import Action, Fault, Scenario, Script, ScriptStep
 
 UNSCRIPTED = "Ready. No script of this rehearsal fits the conversation."
@@ -31,8 +31,25 @@ def find_cue(scenario: Scenario, conversation: Conversation, key: str) -> Cue:
     """
     for script in scenario.scripts:
         if script.when in conversation.opening or script.when in key:
-            return Cue(script, conversation.turn, scenario.fault or script.fault)
+            asked = _as_asked(script, conversation.opening)
+            return Cue(asked, conversation.turn, scenario.fault or script.fault)
     return Cue(None, None, None)
+
+
+def _as_asked(script: Script, opening: str) -> Script:
+    """Return a script without the files that it would write into a place of which the opening does not tell.
+
+    So one script does for a skill that asks for documents and for one that does not. A step is left out with the last
+    of its actions.
+    """
+    steps = []
+    for step in script.steps:
+        actions = tuple(action for action in step.actions if action.write is None or knows(action.write.path, opening))
+        if len(actions) == len(step.actions):
+            steps.append(step)
+        elif actions:
+            steps.append(step.model_copy(update={"all": actions}))
+    return script.model_copy(update={"steps": tuple(steps)})
 
 
 def perform(cue: Cue, conversation: Conversation) -> ScriptedReply:

@@ -9,6 +9,7 @@ from swetrials.agents.session import AgentSession
 from swetrials.environments.door import Door, open_because
 from swetrials.records.dataset import repository_name
 from swetrials.records.environment import EnvironmentSpec
+from swetrials.records.words import counted
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
 from swetrials.trials.plan import Trial, prompt_for
@@ -20,16 +21,21 @@ def describe(prepared: PreparedRun) -> str:
 
     What is only known at run time (the attempt's id, a port) stands in capitals.
     """
-    trials = len(prepared.plan.trials)
-    head = f"{trials} trial{'s' if trials != 1 else ''}; nothing is run"
-    return "\n\n".join([head, *(_trial(prepared, trial) for trial in prepared.plan.trials)])
+    plan = prepared.plan
+    how = "" if prepared.config.skill else ", by default"
+    head = (
+        f"{counted(len(plan.trials), 'trial')}; nothing is run\n"
+        f"skill: {plan.skill.name}{how}; it asks for {', '.join(plan.skill.artifacts)}"
+    )
+    return "\n\n".join([head, *(_trial(prepared, trial) for trial in plan.trials)])
 
 
 def _trial(prepared: PreparedRun, trial: Trial) -> str:
     environment = prepared.place.environment
     space = Space.at(prepared.place.work_root, f"{trial.label}-1-ID")
     view = environment.view(space, repository_name(prepared.plan.dataset.repo_address(trial.task)))
-    prompt = prompt_for(trial.task, view.inside.checkout, view.inside.artifacts)
+    documents = view.inside.artifacts if prepared.plan.skill.documents else None
+    prompt = prompt_for(trial.task, view.inside.checkout, documents)
     asked = prepared.plan.dataset.dataset.environment_of(trial.task)
     open_why = open_because(environment, asked.network, meter=prepared.config.meter)
     session = AgentSession.of(

@@ -10,6 +10,7 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.errors import UsageError
 from swetrials.judging import JUDGES, Judge
 from swetrials.judging.late import Datasets, Judged, JudgingError, judge_trials, outstanding
+from swetrials.judging.rubric import DOCUMENTS
 from swetrials.records.check import Check
 from swetrials.records.config import PREPARATIONS_MAX_GB
 from swetrials.records.metrics import Metrics
@@ -33,8 +34,11 @@ async def run_and_judge(
     choice: JudgeChoice,
     viewer: Viewer,
     observe: Callable[[Judged], None],
-) -> tuple[RunResult, list[Judged]]:
-    """Run a plan and let the named judges score what comes out.
+) -> RunResult:
+    """Run a plan and let the named judges score what comes out, one trial after another.
+
+    However many agents work at a time, tests of several trials at a time would share this machine's cores, and their
+    limits would no longer be those that they had alone: judging later can be asked for that.
 
     Each judge is proved by a real call before anything is spent, unless there will be nothing to ask it; one that is
     not installed is left out, and the pre-flight says so.
@@ -44,7 +48,7 @@ async def run_and_judge(
         UsageError: a judge or its route is unknown, or another run is writing to the same results.
     """
     rehearsal = prepared.provider.scripted
-    dataset = prepared.plan.dataset
+    dataset, skill = prepared.plan.dataset, prepared.plan.skill
     datasets = Datasets(dataset, prepared.project.dataset)
     folders = [trial.folder for trial in prepared.plan.trials]
     async with open_judges(judges, choice, prepared.project, rehearsal=rehearsal, datasets=[dataset.path]) as opened:
@@ -53,6 +57,12 @@ async def run_and_judge(
         async def checks(to_run: int) -> list[Check]:
             found = []
             for judge in opened:
+                if judge.kind == "rubric" and not set(DOCUMENTS).issubset(skill.documents):
+                    told = (
+                        f"{judge.name} scores nothing: the skill {skill.name} does not ask for what the rubric scores"
+                    )
+                    found.append(Check("judge", "skipped", told))
+                    continue
                 if not to_run and not outstanding(folders, judge, datasets, overwrite=False, repo=None):
                     continue
                 check = await judge.prove(prepared.place)
@@ -64,7 +74,7 @@ async def run_and_judge(
         async with prepared.provider.open(prepared.config) as hosting:
             pin = choice.pin(judges, rehearsal=rehearsal)
             result = await run_plan(prepared, hosting, options, viewer, checks, pin)
-        words = await judge_trials(
+        await judge_trials(
             result.folders,
             [judge for judge in opened if judge.name not in absent],
             prepared.place,
@@ -73,12 +83,12 @@ async def run_and_judge(
             repo=None,
             observe=observe,
         )
-    return result, words
+    return result
 
 
 @dataclass(frozen=True)
 class JudgingRequest:
-    """What a person wants judged: a trial's folder or a tree of them, and how.
+    """What a person wants judged: a trial's folder or a tree of them, how, and how many trials at a time.
 
     ``environment`` and ``preparations_max_gb`` are the keys of the configuration.
     """
@@ -90,13 +100,14 @@ class JudgingRequest:
     dataset: Path | None = None
     repo: str | None = None
     clone_root: Path | None = None
+    concurrency: int = 1
     environment: str = "auto"
     preparations_max_gb: float = PREPARATIONS_MAX_GB
 
 
 async def judge_folders(
     request: JudgingRequest, choice: JudgeChoice, show: Callable[[Check], None], observe: Callable[[Judged], None]
-) -> list[Judged]:
+) -> None:
     """Score trials that have run before; rehearsals are judged by the rehearsal server unless said otherwise.
 
     Each judge that has something to judge is proved by a real call first; one that is not installed is left out.
@@ -114,6 +125,8 @@ async def judge_folders(
         AbsentError: the environment that is asked for is not to be had.
         UncoveredError: something private cannot be hidden.
     """
+    if request.concurrency < 1:
+        raise UsageError(f"concurrency: expected a whole number of at least 1, got {request.concurrency}")
     if not request.judges:
         raise UsageError(f"--judge: name at least one of {', '.join(JUDGES.own)}")
     folders = list(trial_folders(request.folder))
@@ -125,7 +138,6 @@ async def judge_folders(
     project = find_project()
     datasets = Datasets(load_dataset(request.dataset) if request.dataset else None, project.dataset)
     context = _judge_context(request, choice, project)
-    words: list[Judged] = []
     for rehearsal, group in _by_kind(folders):
         files = sorted({found.path for folder in group if (found := _dataset_of(datasets, folder)) is not None})
         async with open_judges(request.judges, choice, project, rehearsal=rehearsal, datasets=files) as judges:
@@ -136,10 +148,16 @@ async def judge_folders(
                     able.append(judge)
             if not able:
                 raise PreflightError("no judge can work here: nothing was judged")
-            words += await judge_trials(
-                group, able, context, datasets, overwrite=request.overwrite, repo=request.repo, observe=observe
+            await judge_trials(
+                group,
+                able,
+                context,
+                datasets,
+                overwrite=request.overwrite,
+                repo=request.repo,
+                observe=observe,
+                concurrency=request.concurrency,
             )
-    return words
 
 
 async def _able(judge: Judge, context: WorkContext, show: Callable[[Check], None]) -> bool:

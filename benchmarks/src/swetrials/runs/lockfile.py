@@ -59,7 +59,7 @@ def _session(prepared: PreparedRun, scope: Path, judge: JudgePin | None, started
         agent_version=prepared.agent_version,
         model=config.model,
         provider=config.provider,
-        skill=config.skill,
+        skill=plan.skill.name,
         skill_sha256=sha256_of(plan.skill.text),
         dataset=plan.dataset.dataset.name,
         dataset_sha256=plan.dataset.sha256,
@@ -95,7 +95,7 @@ def _task(prepared: PreparedRun, trial: Trial) -> TaskPin:
         repo=trial.task.repo,
         ref=trial.task.ref,
         task_sha256=prepared.plan.dataset.task_sha256(trial.task),
-        prompt_sha256=prompt_sha256(trial.task),
+        prompt_sha256=prompt_sha256(trial.task, prepared.plan.skill.artifacts),
     )
 
 

@@ -8,7 +8,6 @@ from typing import TypeVar
 import anyio
 
 from swetrials.errors import first_error
-from swetrials.judging.late import Judged
 from swetrials.records.check import Check
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.metrics import Metrics
@@ -56,6 +55,7 @@ def judge(
     judges: Sequence[str] = ("tests",),
     dataset: Path | str | None = None,
     overwrite: bool = True,
+    concurrency: int = 1,
     config_file: Path | str | None = None,
     **keys: object,
 ) -> list[Evaluation]:
@@ -66,6 +66,7 @@ def judge(
         judges: their names, or ``module:Name``.
         dataset: the dataset's file, where the trials' own record does not lead to it.
         overwrite: judge again what is judged already.
+        concurrency: how many trials are judged at the same time.
         config_file: the configuration; the keys ``judge_*``, ``environment`` and ``preparations_max_gb`` count.
         **keys: such keys, which rank above the file: ``judge_model="..."``.
 
@@ -80,13 +81,14 @@ def judge(
         overwrite=overwrite,
         judges=tuple(judges),
         dataset=Path(dataset) if dataset else None,
+        concurrency=concurrency,
         environment=config.environment,
         preparations_max_gb=config.preparations_max_gb,
     )
     failed: list[Check] = []
 
-    async def go() -> list[Judged]:
-        return await judge_folders(request, choice, _Silent(failed).check, lambda word: None)
+    async def go() -> None:
+        await judge_folders(request, choice, _Silent(failed).check, lambda word: None)
 
     _told(go, failed)
     scored = (one.evaluation(one.metrics()) for one in trial_folders(Path(folder)))

@@ -143,7 +143,7 @@ class _Judging:
             model=config.model,
             provider=config.provider,
             aws_region=config.aws_region,
-            skill=config.skill,
+            skill=prepared.plan.skill.name,
             skill_sha256=sha256_of(prepared.plan.skill.text),
             allowed_tools=config.allowed_tools,
             permission_mode=config.permission_mode,

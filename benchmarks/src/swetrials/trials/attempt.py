@@ -72,7 +72,8 @@ async def run_attempt(
     ):
         aside = await run_sync(_furnish, context, order, space)
         view = await preparation.attach(place.environment.view(space, source.repository))
-        prompt = prompt_for(order.trial.task, view.inside.checkout, view.inside.artifacts, order.only)
+        documents = view.inside.artifacts if context.skill.documents else None
+        prompt = prompt_for(order.trial.task, view.inside.checkout, documents, order.only)
         session = AttemptSession(
             context=context,
             trial=order.trial,

@@ -12,7 +12,6 @@ from swetrials.environments.machine import Machine
 from swetrials.records.cost import Cost
 from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.metrics import (
-    EXPECTED_ARTIFACTS,
     PATCH,
     AttemptRecord,
     Finding,
@@ -142,7 +141,7 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
     outcome = decide(
         tally,
         ended,
-        artifacts,
+        [name for name in context.skill.artifacts if name not in artifacts],
         output.seen,
         stderr_tail,
         context.config.idle_timeout_seconds,
@@ -167,7 +166,7 @@ def gather(context: RunContext, order: Order, output: AttemptOutput) -> tuple[At
         started_at=ended.started_at.isoformat(),
         ended_at=ended.ended_at.isoformat(),
         outcome=outcome.model_copy(update={"detail": context.place.redactor.text(outcome.detail)}),
-        artifacts_produced=tuple(name for name in EXPECTED_ARTIFACTS if name in artifacts),
+        artifacts_produced=tuple(name for name in context.skill.artifacts if name in artifacts),
         usage=usage,
         subagent_usage=tally.subagent_usage,
         requests=output.requests,
@@ -256,8 +255,8 @@ def keep_stderr(context: RunContext, space: Space, folder: Path) -> str:
 
 def _artifacts(context: RunContext, space: Space, findings: list[Finding]) -> dict[str, bytes]:
     artifacts: dict[str, bytes] = {}
-    for name in EXPECTED_ARTIFACTS:
-        if name == PATCH or (file := open_left(space.artifacts, name)) is None:
+    for name in context.skill.documents:
+        if (file := open_left(space.artifacts, name)) is None:
             continue
         with file:
             data = file.read(_LARGEST_ARTIFACT_BYTES)

@@ -1,19 +1,19 @@
 """What an agent was given, as one hash."""
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import orjson
 
 from swetrials.records.dataset import Task
 from swetrials.records.limits import Limits
-from swetrials.records.metrics import EXPECTED_ARTIFACTS, Metrics
+from swetrials.records.metrics import Metrics
 from swetrials.store.files import sha256_of
-from swetrials.trials.plan import prompt_for
+from swetrials.trials.plan import placeless_prompt
 
 _SEEN = {"repo_instructions", "permission_mode", "allowed_tools", "settings_sha256"}
 
 
-def given_sha256(task: Task, commit: str, skill_sha256: str, limits: Limits) -> str:
+def given_sha256(task: Task, commit: str, skill_sha256: str, artifacts: Sequence[str], limits: Limits) -> str:
     """Return the hash of all that an agent is given in a trial, by content. While it is the same, the trial is valid.
 
     In it are:
@@ -36,14 +36,15 @@ def given_sha256(task: Task, commit: str, skill_sha256: str, limits: Limits) -> 
         task: as the dataset words it.
         commit: what its ref was resolved to.
         skill_sha256: of the skill's text.
+        artifacts: what the skill asks for.
         limits: of the run.
     """
     pinned = task.model_copy(update={"ref": commit})
     given = {
         "commit": commit,
-        "prompt": prompt_for(pinned, Path("checkout"), Path("artifacts")),
+        "prompt": placeless_prompt(pinned, artifacts),
         "skill_sha256": skill_sha256,
-        "artifacts": EXPECTED_ARTIFACTS,
+        "artifacts": artifacts,
         **limits.model_dump(mode="json", include=_SEEN),
     }
     return sha256_of(orjson.dumps(given, option=orjson.OPT_SORT_KEYS))
@@ -57,4 +58,4 @@ def still_given(task: Task, metrics: Metrics) -> bool | None:
     told, ran = metrics.trial.given_sha256, metrics.provenance
     if told is None or ran.commit is None or ran.skill_sha256 is None or ran.limits is None:
         return None
-    return given_sha256(task, ran.commit, ran.skill_sha256, ran.limits) == told
+    return given_sha256(task, ran.commit, ran.skill_sha256, metrics.artifacts_expected, ran.limits) == told

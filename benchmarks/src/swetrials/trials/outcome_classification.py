@@ -1,11 +1,10 @@
 """Deciding how an attempt ended, from its process, its stream, its files and its route."""
 
 import signal
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from swetrials.agents import failures
 from swetrials.agents.events import Tally
-from swetrials.records.metrics import EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.trials.seen import Seen
 from swetrials.workspace.processes import Ended
@@ -41,7 +40,7 @@ _NOT_AS_ASKED = frozenset({400, 413, 422})
 def decide(
     tally: Tally,
     ended: Ended,
-    produced: Collection[str],
+    missing: Sequence[str],
     seen: Seen | None,
     stderr_tail: str,
     idle_seconds: float | None = None,
@@ -62,12 +61,12 @@ def decide(
     4. An exit without a last word: a full disk; a KILL that is not the harness's while the kernel killed for want of
        memory: ``out_of_memory``; a call that failed where none was ever answered: that failure; otherwise
        ``agent_crashed``.
-    5. A success without all artifacts is ``incomplete_artifacts``.
+    5. A success without all artifacts that the skill asks for is ``incomplete_artifacts``.
 
     Args:
         tally: what the stream came to.
         ended: how the process group ended.
-        produced: the artifacts that are there and not empty.
+        missing: the artifacts that the skill asks for and that are not there, or empty.
         seen: what reached the endpoint that was asked for; ``None``: nobody counted.
         stderr_tail: the end of the agent's standard error, for the detail of a crash.
         idle_seconds: the limit of silence, where there was one.
@@ -83,10 +82,9 @@ def decide(
         outcome = _at_a_limit(tally, ended, seen, idle_seconds)
     else:
         outcome = _crash(ended, seen, stderr_tail, ran_out_of_memory=ran_out_of_memory)
-    missing = tuple(name for name in EXPECTED_ARTIFACTS if name not in produced)
     if outcome.kind is OutcomeKind.COMPLETED and missing:
         detail = f"missing: {', '.join(missing)}"
-        return Outcome.of(OutcomeKind.INCOMPLETE_ARTIFACTS, detail).model_copy(update={"missing": missing})
+        return Outcome.of(OutcomeKind.INCOMPLETE_ARTIFACTS, detail).model_copy(update={"missing": tuple(missing)})
     return outcome
 
 
@@ -162,10 +160,3 @@ def _crash(ended: Ended, seen: Seen | None, stderr_tail: str, *, ran_out_of_memo
         failed = _failed_call(seen)
         return failed.model_copy(update={"detail": f"{failed.detail}; {detail}"})
     return Outcome.of(OutcomeKind.AGENT_CRASHED, detail)
-
-
-def missing_after_design(produced: Collection[str], design: Collection[str]) -> tuple[str, ...]:
-    """Return what a top-up would ask for: nothing unless every design document is there and something else is not."""
-    if any(name not in produced for name in design):
-        return ()
-    return tuple(name for name in EXPECTED_ARTIFACTS if name not in produced)

@@ -3,15 +3,18 @@
 import difflib
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.agents.base import Agent, Skill
+from swetrials.agents.skill_file import artifacts_asked_in
 from swetrials.errors import KnownError
 from swetrials.records.config import RunnerConfig
-from swetrials.records.dataset import Task, repository_name
+from swetrials.records.dataset import Dataset, GroundTruth, Task, repository_name
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.limits import Limits
+from swetrials.records.metrics import documents_in
 from swetrials.records.sealing import NetworkAllowed
 from swetrials.records.slug import model_slug
 from swetrials.store.documents import LoadedDataset
@@ -82,9 +85,16 @@ def plan_run(config: RunnerConfig, dataset: LoadedDataset, agent: Agent, skills:
     Raises:
         PlanError: a task id or the skill is unknown.
     """
-    trials = tuple(_trial(config, dataset, agent, task, repeat) for task, repeat in _in_order(config, dataset))
+    skill = read_skill(skills, config.skill or default_skill(dataset.dataset))
+    trials = tuple(_trial(config, dataset, agent, skill, task, repeat) for task, repeat in _in_order(config, dataset))
     limits = Limits.of(config, _settings_sha256(config))
-    return Plan(config, dataset, agent, read_skill(skills, config.skill), limits, trials)
+    return Plan(config, dataset, agent, skill, limits, trials)
+
+
+def default_skill(dataset: Dataset) -> str:
+    """Return the skill of a run that names none: ``plain`` where tests alone decide, which ask for no documents."""
+    by_tests_alone = all(task.verify is not None and task.ground_truth == GroundTruth() for task in dataset.tasks)
+    return "plain" if by_tests_alone else "swe3"
 
 
 def _in_order(config: RunnerConfig, dataset: LoadedDataset) -> list[tuple[Task, int]]:
@@ -109,13 +119,13 @@ def _settings_sha256(config: RunnerConfig) -> str | None:
         return None  # the pre-flight says what is wrong with it
 
 
-def _trial(config: RunnerConfig, dataset: LoadedDataset, agent: Agent, task: Task, repeat: int) -> Trial:
+def _trial(config: RunnerConfig, dataset: LoadedDataset, agent: Agent, skill: Skill, task: Task, repeat: int) -> Trial:
     scope = dataset.dataset.scope_of(task)
     place = Scope.of(
         Path(config.output_dir),
         model_slug=model_slug(config.model),
         agent_folder=agent.folder,
-        skill=config.skill,
+        skill=skill.name,
         scope=scope,
     )
     return Trial(task, repeat, scope, place.trial(task.id, repeat))
@@ -141,22 +151,36 @@ def read_skill(skills: Path, name: str) -> Skill:
     """Read a skill's instructions.
 
     Raises:
-        PlanError: there is no such skill.
+        PlanError: there is no such skill, or it asks for artifacts that there are not.
     """
     path = skills / name / "SKILL.md"
     try:
-        return Skill(name, path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError:
         known = ", ".join(sorted(p.parent.name for p in skills.glob("*/SKILL.md"))) or "none"
         raise PlanError(f"skill: {name!r} has no {path}; there are: {known}") from None
+    try:
+        return Skill(name, text, artifacts_asked_in(text))
+    except ValueError as error:
+        raise PlanError(f"skill: {path}: {error}") from None
 
 
-def prompt_sha256(task: Task) -> str:
-    """Return the hash of what an agent is told of a task, with the places left open."""
-    return sha256_of(prompt_for(task, Path("checkout"), Path("artifacts")))
+def placeless_prompt(task: Task, artifacts: Sequence[str]) -> str:
+    """Return what an agent is told of a task, with the places left open.
+
+    Args:
+        task: the task.
+        artifacts: what its skill asks for.
+    """
+    return prompt_for(task, Path("checkout"), Path("artifacts") if documents_in(artifacts) else None)
 
 
-def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...] = ()) -> str:
+def prompt_sha256(task: Task, artifacts: Sequence[str]) -> str:
+    """Return the hash of :func:`placeless_prompt`."""
+    return sha256_of(placeless_prompt(task, artifacts))
+
+
+def prompt_for(task: Task, checkout: Path, artifacts: Path | None, only: tuple[str, ...] = ()) -> str:
     """Return what an agent is told of a task: names, places and the problem, never the ground truth.
 
     The repository is named, not located: its address could lead to the fix, or to the dataset.
@@ -164,7 +188,7 @@ def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...
     Args:
         task: the task.
         checkout: where the agent works.
-        artifacts: where its documents go.
+        artifacts: where its documents go; ``None``: its skill asks for none.
         only: for a top-up, the files that are still missing.
     """
     lines = [
@@ -173,8 +197,9 @@ def prompt_for(task: Task, checkout: Path, artifacts: Path, only: tuple[str, ...
         f"ref: {task.ref}",
         f"complexity: {task.complexity}",
         f"checkout: {quoted(checkout)}",
-        f"artifacts_dir: {quoted(artifacts)}",
     ]
+    if artifacts is not None:
+        lines.append(f"artifacts_dir: {quoted(artifacts)}")
     if only:
         lines.append(f"only: {', '.join(only)}")
     if task.problem_issue_url:

@@ -75,13 +75,14 @@ def record_of(ledger: TrialLedger, ended: datetime | None) -> Metrics:
         model=config.model,
         model_slug=model_slug(config.model),
         agent=context.agent.folder,
-        skill=config.skill,
+        skill=context.skill.name,
         provider=config.provider,
         endpoint=config.endpoint,
         aws_region=config.aws_region,
         serving=context.provider.serving,
         hosting=hosting_record(config, context.hosting),
         artifacts_produced=last.artifacts_produced if last else (),
+        artifacts_expected=context.skill.artifacts,
         is_error=outcome.kind is not OutcomeKind.COMPLETED,
         result_subtype=last.result_subtype if last else None,
         error=outcome.detail or None if outcome.kind is not OutcomeKind.COMPLETED else None,
@@ -174,10 +175,10 @@ def _identity(ledger: TrialLedger) -> TrialIdentity:
 
 
 def _given(ledger: TrialLedger) -> str | None:
-    context = ledger.context
+    context, skill = ledger.context, ledger.context.skill
     if ledger.commit is None:
         return None
-    return given_sha256(ledger.trial.task, ledger.commit, sha256_of(context.skill.text), context.limits)
+    return given_sha256(ledger.trial.task, ledger.commit, sha256_of(skill.text), skill.artifacts, context.limits)
 
 
 def _provenance(ledger: TrialLedger) -> Provenance:
@@ -186,7 +187,7 @@ def _provenance(ledger: TrialLedger) -> Provenance:
         harness_version=__version__,
         agent_version=context.installed.version,
         skill_sha256=sha256_of(context.skill.text),
-        prompt_sha256=prompt_sha256(ledger.trial.task),
+        prompt_sha256=prompt_sha256(ledger.trial.task, context.skill.artifacts),
         commit=ledger.commit,
         sandbox=_sandbox(ledger),
         runs_as_root=bool(context.place.environment.as_root),

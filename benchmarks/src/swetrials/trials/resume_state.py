@@ -142,20 +142,20 @@ def _standing(plan: Plan, trial: Trial, agent_version: str | None, commits: Comm
 
 def fingerprint(plan: Plan, trial: Trial, agent_version: str | None, commits: Commits) -> Fingerprint:
     """Return the fingerprint that the record of a planned trial will have."""
-    config = plan.config
-    skill_sha256 = sha256_of(plan.skill.text)
-    commit = commits.get((plan.dataset.repo_address(trial.task), trial.task.ref))
+    config, skill, task = plan.config, plan.skill, trial.task
+    skill_sha256 = sha256_of(skill.text)
+    commit = commits.get((plan.dataset.repo_address(task), task.ref))
     return Fingerprint(
         provider=config.provider,
         model=config.model,
         agent=plan.agent.folder,
         agent_version=agent_version,
-        skill=config.skill,
+        skill=skill.name,
         skill_sha256=skill_sha256,
         dataset=plan.dataset.dataset.name,
-        task_sha256=plan.dataset.task_sha256(trial.task),
+        task_sha256=plan.dataset.task_sha256(task),
         limits=plan.limits,
-        given_sha256=given_sha256(trial.task, commit, skill_sha256, plan.limits) if commit else None,
-        prompt_sha256=prompt_sha256(trial.task),
+        given_sha256=given_sha256(task, commit, skill_sha256, skill.artifacts, plan.limits) if commit else None,
+        prompt_sha256=prompt_sha256(task, skill.artifacts),
         commit=commit,
     )

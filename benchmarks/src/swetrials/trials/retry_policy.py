@@ -7,13 +7,14 @@ from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import DESIGN_DOCUMENTS, AttemptRecord
 from swetrials.records.outcome import OutcomeKind
 from swetrials.trials.attempt import LOST, Attempt
-from swetrials.trials.outcome_classification import missing_after_design
 from swetrials.trials.run_context import Order
 
 MOST_LOSSES = 3
 """How many machines a trial may lose: one that is lost each time may be what kills them."""
 
 _MAY_PASS = {OutcomeKind.RATE_LIMITED, OutcomeKind.PROVIDER_ERROR}
+
+_DESIGN = frozenset(DESIGN_DOCUMENTS)
 
 _STARTS = {OutcomeKind.AGENT_CRASHED, OutcomeKind.IDLE}
 # Without a single request, these are a start that failed.
@@ -39,11 +40,19 @@ def next_order(config: RunnerConfig, order: Order, attempts: Sequence[Attempt]) 
     done = [attempt.record.reason for attempt in attempts if attempt.record.ended_by != LOST]
     if may_pass(last.record) and done.count("retry") < config.max_retries:
         return replace(order, number=order.number + 1, reason="retry")
-    missing = missing_after_design(last.record.artifacts_produced, DESIGN_DOCUMENTS)
-    incomplete = last.record.outcome.kind is OutcomeKind.INCOMPLETE_ARTIFACTS
-    if incomplete and missing and done.count("topup") < config.max_topups:
+    if (missing := missing_after_design(last.record)) and done.count("topup") < config.max_topups:
         return replace(order, number=order.number + 1, reason="topup", only=missing, earlier=last.artifacts)
     return None
+
+
+def missing_after_design(record: AttemptRecord) -> tuple[str, ...]:
+    """Return what a top-up would ask for: nothing unless the design is there and something else is not.
+
+    Where a skill asks for no design, there is nothing to top up: another attempt would be one more try.
+    """
+    missing = record.outcome.missing
+    begun = _DESIGN.intersection(record.artifacts_produced) and not _DESIGN.intersection(missing)
+    return missing if begun else ()
 
 
 def may_pass(record: AttemptRecord) -> bool:

@@ -13,7 +13,6 @@ from swetrials.hosting.base import ProviderError
 from swetrials.judging.reply import ReplyError
 from swetrials.records.dataset import repository_name
 from swetrials.records.judged_inputs import InputJudgment, RouterInputs
-from swetrials.records.metrics import EXPECTED_ARTIFACTS
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.router.inputs.question import question, question_sha256, read_answer
 from swetrials.store.documents import LoadedDataset
@@ -124,10 +123,8 @@ def _judgment(
 ) -> InputJudgment:
     context, output = session.context, session.output(ended)
     said = keep_stderr(context, session.view.outside, session.folder)
-    # As if every artifact were there: none is asked for.
-    outcome = failed or decide(
-        session.tally, ended, EXPECTED_ARTIFACTS, output.seen, said, context.config.idle_timeout_seconds
-    )
+    idle_seconds = context.config.idle_timeout_seconds
+    outcome = failed or decide(session.tally, ended, (), output.seen, said, idle_seconds)
     inputs, failure = _verdict(session, outcome, before)
     usage = output.usage
     return InputJudgment(
