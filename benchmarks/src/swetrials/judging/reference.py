@@ -24,6 +24,20 @@ class Reference:
     verified: Verified | None
     failure: str = ""
 
+    @property
+    def expected(self) -> frozenset[str]:
+        """Tests that pass in it, and so have to pass with a patch."""
+        return self._having(passed=True)
+
+    @property
+    def excused(self) -> frozenset[str]:
+        """Tests that the solution does not make pass either; without one nobody knows what a patch owes."""
+        return self._having(passed=False) if self.of == "solution" else frozenset()
+
+    def _having(self, *, passed: bool) -> frozenset[str]:
+        states = self.verified.states.by_id if self.verified else {}
+        return frozenset(one for one, state in states.items() if (state == "passed") is passed)
+
 
 @dataclass
 class References:

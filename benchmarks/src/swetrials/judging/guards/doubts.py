@@ -147,9 +147,8 @@ def _reaching(node: ast.AST, of_test: bool) -> Iterator[str]:
             yield f"it names {match[0]}"
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("pytest_"):
         yield f"it has a hook of pytest, {node.name}"
-    elif isinstance(node, ast.Call) and _called(node) in _IMPORTING and node.args:
-        if not of_test and (module := _runner_named_by(node.args[0])):
-            yield f"it imports {module}"
+    elif isinstance(node, ast.Call) and _called(node) in _IMPORTING and not of_test:
+        yield from (f"it imports {module}" for module in map(_runner_named_by, node.args[:1]) if module)
 
 
 def _changes_to(node: ast.AST, of_runner: frozenset[str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from swetrials.records.evaluation import FindingKind, VerificationFinding
 from swetrials.workspace.patch_sections import PatchSection, only, patch_sections
 from swetrials.workspace.repositories import Repositories
 
+_WORK = "it is what the solution changes, so it stays"
 _RUN = ("100755", "120000")
 _LINK = "120000"
 _SEARCHED_BY = ("PYTHONPATH", "NODE_PATH")
@@ -55,6 +56,7 @@ class Guarded:
         touched: files of the patch that decide its verdict.
         doubts: code in other files that could.
         tests_touched: whether the patch changes files that decide which tests run.
+        weak: whether what it changes of them is what it was asked for, and stays.
     """
 
     patch: bytes
@@ -62,6 +64,7 @@ class Guarded:
     touched: tuple[Touched, ...] = ()
     doubts: tuple[VerificationFinding, ...] = ()
     tests_touched: bool = False
+    weak: bool = False
 
 
 def guard(submission: Submission, verify: Verify, repositories: Repositories) -> Guarded:
@@ -103,14 +106,18 @@ class _Change:
             return work.isdisjoint(section.paths) and self._decides(section)
 
         touched = tuple(
-            Touched(one.kind, one.file, one.why, self._fate(section) if replaced(section) else "the solution is in it")
+            Touched(one.kind, one.file, one.why, self._fate(section) if replaced(section) else _WORK)
             for section, one in self._touched()
         )
         mine, given = only(self.patch, lambda one: not replaced(one)), only(self.solution, replaced)
         if not any(map(replaced, (*self.sections, *self.solved))):
             mine = self.patch  # whatever stands in it that is no section
         return Guarded(
-            mine + given, touched=touched, doubts=tuple(self._doubts()), tests_touched=any(map(replaced, self.sections))
+            mine + given,
+            touched=touched,
+            doubts=tuple(self._doubts()),
+            tests_touched=any(map(replaced, self.sections)),
+            weak=any(one.fate == _WORK for one in touched),
         )
 
     def held_against_itself(self) -> Guarded:
