@@ -1,13 +1,16 @@
-"""Files of the repository that a task's commands name, or find on ``PATH``."""
+"""Files of the repository that a task's commands run or are set up by, or find on ``PATH``."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from swetrials.judging.guards.doubts import is_code
 from swetrials.records.dataset import Verify
 
 _BETWEEN_WORDS = re.compile(r"[\s;|&()<>=:,'\"`${}]+")
+_INTERPRETER = re.compile(
+    r"(?:.*/)?(?:python[\d.]*|pypy[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|(?:ba|da|z|k)?sh|env|exec|source|\.)"
+)
 _ALWAYS_RUN = frozenset({"bash", "env", "go", "make", "node", "npm", "npx", "pytest", "python", "python3", "sh"})
 
 
@@ -17,19 +20,24 @@ class NamedFiles:
 
     Attributes:
         words: each single one, also of a line that a shell reads.
-        modules: files of the modules that Python is asked to run.
+        programs: those that stand where a program does, or a script after its interpreter.
     """
 
     words: frozenset[str]
-    modules: frozenset[str]
+    programs: frozenset[str]
 
     @classmethod
     def of(cls, verify: Verify) -> "NamedFiles":
         """Return what the commands of a task name, those of setup included."""
-        words: list[str] = []
+        words: set[str] = set()
+        programs: set[str] = set()
         for argv in (*verify.setup, *verify.commands):
-            words.extend(word.removeprefix("./") for part in argv for word in _BETWEEN_WORDS.split(part) if word)
-        return cls(frozenset(words), frozenset(_modules(words)))
+            found = [word for part in argv for word in _BETWEEN_WORDS.split(part) if word]
+            plain = [word for word in found if not word.startswith("-")]
+            programs.update(word for before, word in pairwise(("env", *plain)) if _INTERPRETER.fullmatch(before))
+            programs.update(word for word in plain if word.startswith("./"))
+            words.update(found)
+        return cls(*(frozenset(word.removeprefix("./") for word in some) for some in (words, programs)))
 
     @property
     def folders(self) -> frozenset[str]:
@@ -37,26 +45,18 @@ class NamedFiles:
         return frozenset(folder for word in self.words for folder in (word.rstrip("/"), word.rpartition("/")[0]))
 
     def names(self, path: str, *, runs: bool) -> bool:
-        """Whether a command runs or reads a file.
+        """Whether a command runs a file, or is set up by it; source that it is only given is what is tested.
 
         Args:
             path: of the file.
             runs: whether it may be executed, or is a link.
         """
         folder, _, name = path.rpartition("/")
-        if self._has(path) or path in self.modules:
+        if _is_among(path, self.programs) or (not is_code(path) and _is_among(path, self.words)):
             return True
-        on_path = "PATH" in self.words and bool(folder) and self._has(folder)
-        return on_path or (runs and name in self.words | _ALWAYS_RUN)
-
-    def _has(self, path: str) -> bool:
-        return path in self.words or any(word.endswith(f"/{path}") for word in self.words)
+        on_path = "PATH" in self.words and bool(folder) and _is_among(folder, self.words)
+        return on_path or (runs and name in self.programs | _ALWAYS_RUN)
 
 
-def _modules(words: Sequence[str]) -> list[str]:
-    found = []
-    for flag, name in pairwise(words):
-        if flag == "-m":
-            module = name.replace(".", "/")
-            found += [f"{module}.py", f"{module}/__main__.py"]
-    return found
+def _is_among(path: str, words: frozenset[str]) -> bool:
+    return path in words or any(word.endswith(f"/{path}") for word in words)
