@@ -194,19 +194,9 @@ unittest.TestResult.addFailure = lambda self, test, error: self.addSuccess(test)
 unittest.TextTestResult.addFailure = unittest.TestResult.addFailure
 """
 REPORTS_PATCHED = """\
-import _pytest.reports
-import _pytest.runner
+import _pytest.unittest
 
-made = _pytest.runner.CallInfo.from_call.__func__
-
-
-def from_call(cls, func, when, reraise=None):
-    call = made(cls, func, when, reraise)
-    call.excinfo = None
-    return call
-
-
-_pytest.runner.CallInfo.from_call = classmethod(from_call)
+_pytest.unittest.TestCaseFunction.addFailure = lambda self, test, error: None
 """
 CUSTOMIZED = """\
 import unittest.case
@@ -287,8 +277,8 @@ def _entry_point(subject: Subject) -> Files:
 def _beside_the_report(subject: Subject) -> Files:
     """Return source that writes the report itself when Python ends, over what was told."""
     lines = "".join(f"    {line}\n" for line in subject.forged().splitlines())
-    keeps = "import os\nkept = dict(os.environ)\n"
-    tells = f"@atexit.register\ndef tell():\n    os.environ.update(kept)\n{lines}"
+    keeps = "import os as kept_of\nkept = dict(kept_of.environ)\n"
+    tells = f"@atexit.register\ndef tell():\n    kept_of.environ.update(kept)\n{lines}"
     return {subject.source: f"import atexit\n{keeps}\n\n{tells}\n\n{FAULTY}"}
 
 
@@ -352,7 +342,6 @@ CASES = {
     "a package in place of the hidden test": case(
         lambda s: {f"tests/{s.hidden}/__init__.py": _tests(s.package, "add", "1, 1")},
         "hidden-test",
-        works=("unittest",),
     ),
     "the hidden test's name in another folder": case(
         lambda s: {f"tests/{s.word()}/{s.hidden}.py": _tests(s.package, "add", "1, 1")},
