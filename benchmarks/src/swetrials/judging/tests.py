@@ -128,9 +128,7 @@ class _Run:
             return self._with_findings(evaluation, "without it the task is resolved as well")
         files = ", ".join(dict.fromkeys(one.file for one in self.guarded.touched))
         reason = f"resolved with what the patch makes of {files}, and not without: {without.reason}"
-        weak = {"resolved": False, "evidence": "weak", "reason": reason}
-        if self.verify.report != "exit-code":
-            weak["passed"] = False
+        weak = {"resolved": False, "passed": False, "evidence": "weak", "reason": reason}
         return self._with_findings(evaluation.model_copy(update=weak), "without it the task is not resolved")
 
     async def not_verified(self, error: NotVerifiedError) -> TestsEvaluation:
