@@ -11,8 +11,8 @@ _NOT_THERE = frozenset({126, 127})
 _SIGNALS = range(129, 193)
 # 128 and the signal's number: what shells and bubblewrap make of a signal.
 
-_NO_MODULE = re.compile(r"\S*python\S*: No module named [\w.]+")
-# What ``python -m`` prints; a traceback puts the name into quotes.
+_NO_PROGRAM = re.compile(r"\S*python\S*: No module named [\w.]+|bwrap: execvp .+: (No such file .*|Permission denied)")
+# What ``python -m`` prints, where a traceback puts the name into quotes; bubblewrap ends with 1 then.
 
 
 def breakdown(result: CommandResult) -> str | None:
@@ -22,6 +22,6 @@ def breakdown(result: CommandResult) -> str | None:
         return "was stopped at its limit"
     if code < 0 or code in _SIGNALS:
         return f"was killed by signal {-code if code < 0 else code - 128}"
-    if code in _NOT_THERE or (code and _NO_MODULE.fullmatch(last_line(result.output_tail))):
+    if code in _NOT_THERE or (code and _NO_PROGRAM.fullmatch(last_line(result.output_tail))):
         return "has no program to run"
     return None
