@@ -487,10 +487,12 @@ def test_single_tests_are_shown_wherever_a_trial_is(yard: Yard) -> None:
     dataset["tasks"][0]["verify"]["fail_to_pass"].append("greeting > untold")
     yard.file.write_bytes(orjson.dumps(dataset))
     (bad,) = judge(yard, folder)
-    assert judged_line(bad) == (f"  {folder.path.name}: tests: not resolved (1 of 2 fail-to-pass, 1 regression)")
+    said = "not resolved (1 of 2 fail-to-pass, 1 regression); found: missing-test"
+    assert judged_line(bad) == f"  {folder.path.name}: tests: {said}"
     (scored,) = read_trials(folder.path.parent)
     (line,) = summarize([scored]).tasks
-    assert (line.resolved, line.tests_passed, line.tests_report) == (False, True, "junit")
+    assert (line.resolved, line.tests_passed, line.tests_report) == (False, False, "junit")
+    assert line.findings[-1] == "tests: missing-test: missing: greeting > untold"
     assert summary_row(line, ("tests",)) == ("not resolved",)
     columns = "resolved, tests_report, fail_to_pass_passed, fail_to_pass_total, pass_to_pass_passed, pass_to_pass_total"
     found = query(yard.results, f"SELECT {columns} FROM trials", print)

@@ -191,12 +191,12 @@ JUNIT_CASES = {
 def test_a_report_that_nobody_should_believe_resolves_nothing(bench: Bench, case: str) -> None:
     shell, why = JUNIT_CASES[case]
     found = bench.verdict(b"", [wrote(shell)], "junit", fail_to_pass=["a > b"])
-    assert found.status == "scored"
-    assert found.passed
+    assert (found.status, found.passed) == ("scored", found.resolved)
     if why is None:
         return
     assert why in found.reason
     assert found.resolved is (why == ""), found
+    assert [one.kind for one in found.findings][:1] == (["report"] if why else [])
 
 
 @pytest.mark.parametrize("bench", ["strongest"], indirect=True)

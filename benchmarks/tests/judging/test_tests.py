@@ -128,9 +128,21 @@ def test_a_failing_setup_says_nothing_about_the_patch(place: WorkContext, source
     verify = {"setup": [["true"], ["false"], ["true"]], "commands": [["true"]]}
     evaluation = verdict_on(place, trial(source, verify, patch=FIX))
     assert (evaluation.status, evaluation.passed, evaluation.fraction) == ("unscored", None, None)
-    assert evaluation.reason.startswith("setup failed: `false` ended with exit code 1")
+    why = "it is the same without the change: setup failed: `false` ended with exit code 1"
+    assert evaluation.reason.startswith(why)
+    assert evaluation.void_reason == evaluation.reason
     assert ("it has no network: what it installs belongs in" in evaluation.reason) == place.environment.seals
     assert [result.stage for result in evaluation.results] == ["setup", "setup"]
+
+
+def test_a_setup_that_fails_with_the_patch_alone_is_the_patchs_doing(place: WorkContext, source: Path) -> None:
+    verify = {"setup": [["grep", "-q", "first - second", "calc.py"]], "commands": [["true"]]}
+    evaluation = verdict_on(place, trial(source, verify, patch=FIX))
+    assert (evaluation.status, evaluation.resolved, evaluation.void_reason) == ("scored", False, "")
+    assert [(one.kind, "setup failed" in one.told) for one in evaluation.findings] == [("report", True)]
+    solved = verdict_on(place, trial(source, verify, patch=FIX, solution=FIX))
+    assert (solved.status, solved.resolved) == ("unscored", None)
+    assert solved.void_reason.startswith("the solution is not resolved here either: setup failed: `grep")
 
 
 def test_setup_and_commands_share_the_checkout_and_a_private_home(place: WorkContext, source: Path) -> None:

@@ -120,6 +120,8 @@ def judged_line(judged: Judged) -> str:
     if word is None:
         return f"{head}: nothing to do"
     if word.status == "unscored":
-        return f"{head}: unscored: {word.reason}"
+        void = isinstance(word, TestsEvaluation) and word.void_reason
+        return f"{head}: {'void' if void else 'unscored'}: {word.reason}"
     said = figures.verdict_with_counts(word) if isinstance(word, TestsEvaluation) else figures.score(word.task_score)
-    return f"{head}: {said}{' (kept)' if judged.skipped else ''}"
+    doubt = f"; {told}" if isinstance(word, TestsEvaluation) and (told := figures.findings_in_short(word)) else ""
+    return f"{head}: {said}{doubt}{' (kept)' if judged.skipped else ''}"

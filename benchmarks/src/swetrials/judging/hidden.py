@@ -45,6 +45,11 @@ def place_hidden_files(checkout: Path, hidden_files: Mapping[str, Path]) -> None
         _place(checkout, target, file)
 
 
+def hidden_paths(hidden_files: Mapping[str, Path]) -> frozenset[str]:
+    """Return the path in the repository of every single file that is put in place."""
+    return frozenset(target.as_posix() for target, _ in _files(hidden_files))
+
+
 def _files(hidden_files: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
     """Return each single file with its path in the repository, in the order in which they are put there."""
     for target, source in sorted(hidden_files.items()):

@@ -185,6 +185,11 @@ class VerificationFinding(Record):
     file: str | None = Field(None, description="in the repository; null: no single one")
     told: str = Field(description="what was found, and what became of it")
 
+    @property
+    def line(self) -> str:
+        """The finding in one line, with the file's name."""
+        return f"{self.kind}: {f'{self.file}: ' if self.file else ''}{self.told}"
+
 
 class CanaryTest(Record):
     """A test of the harness's own beside a task's, whose right outcome is known beforehand."""
@@ -207,8 +212,13 @@ class TestsEvaluation(Record):
 
     status: Literal["scored", "unscored"]
     reason: str = ""
-    passed: bool | None = Field(None, description="all verify commands ended with exit code 0")
-    fraction: float | None = Field(None, ge=0, le=1, description="passed verify commands over all of them")
+    passed: bool | None = Field(None, description="resolved; older: all verify commands ended with exit code 0")
+    fraction: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="tests that passed over all that have to; of exit-code, and older: commands that passed over all",
+    )
     report: ReportFormat | None = Field(
         None,
         exclude_if=lambda report: report is None,
@@ -222,8 +232,8 @@ class TestsEvaluation(Record):
     evidence: Literal["tests", "exit-code", "weak"] | None = Field(
         None,
         exclude_if=lambda evidence: evidence is None,
-        description="tests: of each single test; exit-code: of how commands ended; weak: the patch changes what the "
-        "runner loads, and there is no solution to hold it against; absent: older",
+        description="tests: of each single test; exit-code: of how commands ended; weak: it depends on files of the "
+        "patch that decide its verdict, and no solution says how they have to be; absent: older",
     )
     findings: tuple[VerificationFinding, ...] = Field(
         (), exclude_if=lambda findings: not findings, description="what the patch touches of its own verdict"

@@ -207,5 +207,8 @@ def _row(trial: ScoredTrial) -> SummaryTask:
         score_reason=rubric.reason if rubric else "",
         repo_grounded=rubric.judge.grounding.repo_grounded if rubric and rubric.judge else None,
         sealing=trial.row.sealing,
-        findings=tuple(f"{f.severity}: {f.message}" for f in metrics.findings),
+        findings=(
+            *(f"{f.severity}: {f.message}" for f in metrics.findings),
+            *(f"tests: {f.line}" for f in (tests.findings if tests else ())),
+        ),
     )

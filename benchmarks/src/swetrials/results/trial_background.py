@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from swetrials.records.evaluation import VerificationFinding
 from swetrials.records.metrics import Finding
 from swetrials.results.figures import Figures, by_task, mean
 from swetrials.results.trial_reading import IdentityPart, ImportedPart, RecordPart, ScoresPart, read_part, read_scores
@@ -68,10 +69,17 @@ class RubricBackground(RecordPart):
     judge: JudgeBackground | None = None
 
 
+class TestsBackground(RecordPart):
+    """Of ``tests``."""
+
+    findings: tuple[VerificationFinding, ...] = ()
+
+
 class EvaluationBackground(ScoresPart):
     """Of ``eval.json``."""
 
     rubric: RubricBackground | None = None
+    tests: TestsBackground | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,8 @@ class TrialBackground:
     row: TrialRow
     metrics: MetricsBackground
     rubric: RubricBackground | None
+    findings: tuple[Finding, ...]
+    """What its record remarks, and what its patch touches of its own verdict."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +117,16 @@ def read_backgrounds(tree: Path, rows: Iterable[TrialRow]) -> list[TrialBackgrou
 def _read(folder: TrialFolder, row: TrialRow) -> TrialBackground:
     metrics = read_part(folder.file_to_read, MetricsBackground)
     scores = read_scores(folder, metrics.trial.id, EvaluationBackground)
-    return TrialBackground(row, metrics, scores.rubric if scores else None)
+    touched = scores.tests.findings if scores and scores.tests else ()
+    findings = (*metrics.findings, *(Finding(code=one.kind, severity="warning", message=one.line) for one in touched))
+    return TrialBackground(row, metrics, scores.rubric if scores else None, findings)
 
 
 def counted_findings(backgrounds: Iterable[TrialBackground]) -> list[FindingCount]:
     """Return the findings by kind: errors first, then warnings, then remarks; the most frequent first."""
     found: dict[tuple[str, str], list[tuple[str, TrialRow]]] = {}
     for background in backgrounds:
-        for finding in background.metrics.findings:
+        for finding in background.findings:
             found.setdefault((finding.severity, finding.code), []).append((finding.message, background.row))
     order = {"error": 0, "warning": 1, "info": 2}
     counts = [

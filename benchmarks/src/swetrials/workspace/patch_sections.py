@@ -7,6 +7,9 @@ from itertools import pairwise
 
 _START = b"diff --git "
 _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+_OLD_PLACE = re.compile(rb"@@ -(\d+)(?:,(\d+))? ")
+_MODE = re.compile(rb"^(?:new file mode|new mode|index [0-9a-f]+\.\.[0-9a-f]+) (\d{6})$", re.MULTILINE)
+_INDEX = re.compile(rb"^index [0-9a-f]+\.\.[0-9a-f]+", re.MULTILINE)
 _ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -51,6 +54,34 @@ class PatchSection:
     def removed_lines(self) -> tuple[str, ...]:
         """The lines that it takes away, likewise."""
         return tuple(_lines_of(self.hunks, b"-"))
+
+    @property
+    def mode(self) -> str | None:
+        """The mode that it gives the file, such as ``100755``; ``None``: it says none."""
+        found = _MODE.search(self.header)
+        return found[1].decode("ascii") if found else None
+
+    @property
+    def change(self) -> bytes:
+        """What it does, without the ids of blobs, which two tools abbreviate to other lengths."""
+        return _INDEX.sub(b"", self.data)
+
+    def after(self, before: bytes) -> bytes:
+        """Return what a text file holds when its hunks are applied, as far as they fit."""
+        old, new, position = before.split(b"\n"), [], 0
+        for hunk in self.hunks:
+            head, *lines = hunk.split(b"\n")
+            place = _OLD_PLACE.match(head)
+            start = int(place[1]) - (place[2] != b"0") if place else position
+            new += old[position:start]
+            position = start
+            for line in lines:
+                if line.startswith(b"+"):
+                    new.append(line[1:])
+                elif line.startswith((b" ", b"-")):
+                    new += old[position : position + 1] if line.startswith(b" ") else []
+                    position += 1
+        return b"\n".join((*new, *old[position:]))
 
 
 def patch_sections(patch: bytes) -> tuple[PatchSection, ...]:

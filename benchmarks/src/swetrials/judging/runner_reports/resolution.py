@@ -1,6 +1,6 @@
 """Whether a patch resolves a task: derived from what became of each test, and from nothing else."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from swetrials.judging.runner_reports.states import States
@@ -19,6 +19,7 @@ class Resolution:
     """What the tests' states come to; the fields are those of ``TestsEvaluation``.
 
     Attributes:
+        missing: tests that have to pass, of which no report tells, or that were skipped.
         reasons: why the task is not resolved, and what the reader has to know beside.
     """
 
@@ -27,19 +28,28 @@ class Resolution:
     pass_to_pass: TestCount
     regressions: tuple[str, ...]
     tests: tuple[RunnerTest, ...]
+    missing: tuple[str, ...]
     reasons: tuple[str, ...]
 
 
-def resolution(verify: Verify, states: States, faults: Sequence[str]) -> Resolution:
+def resolution(
+    verify: Verify,
+    states: States,
+    faults: Sequence[str],
+    expected: Collection[str] = (),
+    excused: Collection[str] = (),
+) -> Resolution:
     """Return what the states of tests say of a patch.
 
-    Missing is not passed. With ``pass_to_pass: all`` every other test that ran has to pass, save for those that were
-    skipped. A report that cannot be believed resolves nothing.
+    Missing is not passed. With ``pass_to_pass: all`` every other test has to pass that ran and was not skipped, or that
+    is expected, save for those that are excused. A report that cannot be believed resolves nothing.
 
     Args:
         verify: what the task asks for.
         states: what was told.
         faults: why that is not to be believed, or is not all.
+        expected: tests that pass without the trial's patch; asked for with ``pass_to_pass: all``.
+        excused: tests that do not pass with the solution either; likewise.
     """
 
     def of(test_id: str) -> TestState:
@@ -48,7 +58,8 @@ def resolution(verify: Verify, states: States, faults: Sequence[str]) -> Resolut
     wanted = verify.fail_to_pass
     if verify.pass_to_pass == "all":
         known = frozenset(wanted)
-        kept = tuple(one for one, state in states.by_id.items() if one not in known and state != "skipped")
+        ran = (one for one, state in states.by_id.items() if state != "skipped" and one not in excused)
+        kept = tuple(one for one in dict.fromkeys((*ran, *expected)) if one not in known)
     else:
         kept = verify.pass_to_pass
     unmade = [one for one in wanted if of(one) != "passed"]
@@ -68,15 +79,16 @@ def resolution(verify: Verify, states: States, faults: Sequence[str]) -> Resolut
         fail_to_pass=TestCount(passed=len(wanted) - len(unmade), total=len(wanted)),
         pass_to_pass=TestCount(passed=len(kept) - len(regressions), total=len(kept)),
         regressions=tuple(regressions[:MOST_KEPT]),
-        tests=tuple(RunnerTest(id=one, state=of(one)) for one in _order(verify, states)),
+        tests=tuple(RunnerTest(id=one, state=of(one)) for one in _order(verify, states, regressions)),
+        missing=tuple(one for one in (*unmade, *regressions) if of(one) in {"missing", "skipped"}),
         reasons=tuple(reasons),
     )
 
 
-def _order(verify: Verify, states: States) -> list[str]:
+def _order(verify: Verify, states: States, regressions: Sequence[str]) -> list[str]:
     listed = () if verify.pass_to_pass == "all" else verify.pass_to_pass
     broken = (one for one, state in states.by_id.items() if state in {"failed", "error", "missing"})
-    return list(dict.fromkeys((*verify.fail_to_pass, *listed, *broken, *states.by_id)))[:MOST_KEPT]
+    return list(dict.fromkeys((*verify.fail_to_pass, *listed, *broken, *regressions, *states.by_id)))[:MOST_KEPT]
 
 
 def _listed(ids: Iterable[str]) -> str:

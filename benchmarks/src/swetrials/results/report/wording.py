@@ -10,6 +10,8 @@ from swetrials.records.words import counted as counted
 
 UNKNOWN = "-"
 
+_FINDINGS_NAMED = 3
+
 
 def tokens(count: int | None, completeness: Completeness = "complete") -> str:
     """Return a token count with thousands separators; ``>=`` in front of a lower bound."""
@@ -74,6 +76,15 @@ def verdict(passed: bool | None, resolved: bool | None = None, report: str | Non
     if report in {None, "exit-code"} or resolved is None:
         return UNKNOWN if passed is None else "passed" if passed else "failed"
     return "resolved" if resolved else "not resolved"
+
+
+def findings_in_short(tests: TestsEvaluation) -> str:
+    """Return what a patch touches of its own verdict: the kinds, and the files by name; empty: nothing."""
+    if not tests.findings:
+        return ""
+    told = list(dict.fromkeys(f"{one.kind} {one.file}" if one.file else one.kind for one in tests.findings))
+    more = f" and {len(told) - _FINDINGS_NAMED} more" if len(told) > _FINDINGS_NAMED else ""
+    return f"{'doubtful: ' if tests.doubtful else 'found: '}{', '.join(told[:_FINDINGS_NAMED])}{more}"
 
 
 def verdict_with_counts(tests: TestsEvaluation) -> str:

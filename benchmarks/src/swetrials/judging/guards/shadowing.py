@@ -1,0 +1,63 @@
+"""Modules that Python would find in place of the runner's or of the standard library's.
+
+Python looks in the folders of ``sys.path`` in their order: that of the script or, with ``-m``, the current one comes
+first, before the standard library. pytest puts the first folder above a test file in front that is no package
+(https://docs.pytest.org/en/stable/explanation/pythonpath.html), unittest the folder in which it looks for tests.
+"""
+
+import sys
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from swetrials.judging.guards.test_files import is_test_folder
+
+RUNNERS = frozenset({"_pytest", "iniconfig", "nose", "nose2", "pluggy", "py", "pytest", "unittest", "xdist"})
+"""Modules that run tests, or that those import before anything else."""
+
+_IMPORTED = sys.stdlib_module_names | RUNNERS
+_SUFFIXES = (".py", ".pyc", ".so", ".pyd")
+_ALWAYS_SEARCHED = frozenset({"", "src", "lib"})
+
+
+@dataclass(frozen=True)
+class Shadowing:
+    """Tells which new files would be found in place of others.
+
+    Attributes:
+        holds: whether a file is in the repository before the change.
+        added: files that a change adds.
+        searched: folders that are on ``sys.path`` whatever they hold.
+    """
+
+    holds: Callable[[str], bool]
+    added: Collection[str]
+    searched: Collection[str]
+
+    def shadowed(self, path: str, *, is_link: bool) -> str | None:
+        """Return the module in whose place a file would be found; ``None``: none.
+
+        A module of that name that the repository has had before is its own, and what is in a package has the
+        package's name in front. A folder that is no package is found last, and shadows nothing.
+        """
+        parts = path.split("/")
+        for count, part in enumerate(parts):
+            folder, is_file = "/".join(parts[:count]), count == len(parts) - 1
+            name = part.split(".")[0] if is_file and part.endswith(_SUFFIXES) else part
+            if name not in _IMPORTED or not self._is_searched(folder):
+                continue
+            module = f"{folder}/{name}".lstrip("/")
+            imported = (name != part or is_link) if is_file else f"{module}/__init__.py" in self.added
+            if imported and not self.holds(f"{module}.py") and not self.holds(f"{module}/__init__.py"):
+                return name
+        return None
+
+    def _is_searched(self, folder: str) -> bool:
+        return (
+            folder in _ALWAYS_SEARCHED
+            or folder in self.searched
+            or (is_test_folder(folder) and not self._is_package(folder))
+        )
+
+    def _is_package(self, folder: str) -> bool:
+        file = f"{folder}/__init__.py"
+        return file in self.added or self.holds(file)
