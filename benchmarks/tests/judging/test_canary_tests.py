@@ -72,12 +72,155 @@ def test_options_of_the_project_that_stop_or_select_do_not_keep_them_from_being_
     assert (broken.resolved, told(broken)) == (False, HELD)
 
 
+OWN_NAMES = """\
+[tool.pytest.ini_options]
+testpaths = ["checks"]
+python_files = ["check_*.py"]
+python_functions = "check_*"
+"""
+
+
 def test_a_project_s_own_names_of_files_and_functions_are_kept_to(bench: Bench) -> None:
-    bench.write(
-        "pyproject.toml",
-        '[tool.pytest.ini_options]\ntestpaths = ["checks"]\npython_files = ["check_*.py"]\npython_functions = "check_*"\n',
-    )
+    bench.write("pyproject.toml", OWN_NAMES)
     bench.write("checks/check_calc.py", "from calc import sub\n\ndef check_sub():\n    assert sub(3, 1) == 2\n")
     bench.commit()
     for report in ("junit", "exit-code"):
         assert told(bench.verdict(b"", [PYTEST], report)) == HELD, report
+
+
+ALL_PASSED = """\
+import pytest
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    outcome.get_result().outcome = "passed"
+    outcome.get_result().longrepr = None
+"""
+NONE_BUT_KNOWN = """\
+def pytest_collection_modifyitems(config, items):
+    items[:] = [item for item in items if item.name == "test_sub"]
+"""
+NOTHING_FAILS = """\
+import unittest
+
+unittest.TestCase.assertEqual = lambda *_: None
+"""
+RUN_PASSES = """\
+import unittest
+
+
+def run(self, result=None):
+    result.startTest(self)
+    result.addSuccess(self)
+    result.stopTest(self)
+
+
+unittest.TestCase.run = run
+"""
+RUNNER_PASSES = """\
+import _pytest.python
+
+_pytest.python.Function.runtest = lambda self: None
+"""
+LEAVES_AT_THE_END = FIXED.replace("+", "-") + "\nimport atexit\nimport os\n\natexit.register(os._exit, 0)\n"
+NODE_ASSERTS = "const assert = require('node:assert');\nassert.match = assert.strictEqual = () => {};\n"
+HOOKED = ["node", "--require", "./setup.cjs", "--test", "tests/"]
+
+# What a patch changes, how the tests are run, and which of the two canaries comes out wrong, as what.
+SHORTCUTS: dict[str, tuple[dict[str, str], str, list[str], str, str]] = {
+    "unittest patched by a test file": ({"tests/test_aaa__py": RUN_PASSES}, "unittest", DISCOVER, "failed", "passed"),
+    "conftest says passed": ({"conftest__py": ALL_PASSED}, "junit", [*PYTEST, "tests"], "failed", "passed"),
+    "conftest says passed beside the tests": ({"tests/conftest__py": ALL_PASSED}, "junit", PYTEST, "failed", "passed"),
+    "conftest drops tests": ({"conftest__py": NONE_BUT_KNOWN}, "junit", [*PYTEST, "tests"], "passed", "missing"),
+    "conftest says passed, alone": (
+        {"conftest__py": ALL_PASSED},
+        "junit",
+        [*PYTEST, "-x", "tests"],
+        "failed",
+        "passed",
+    ),
+    "pytest patched by a test file": ({"tests/test_aaa__py": RUNNER_PASSES}, "junit", PYTEST, "failed", "passed"),
+    "comparisons patched by a test file": (
+        {"tests/test_aaa__py": NOTHING_FAILS},
+        "unittest",
+        DISCOVER,
+        "failed",
+        "passed",
+    ),
+    "node's asserts patched by a hook": ({"setup__cjs": NODE_ASSERTS}, "node-test", HOOKED, "failed", "passed"),
+    "unittest shadowed": (
+        {"unittest__py": "import sys\nsys.exit(0)\n"},
+        "exit-code",
+        [*UNITTEST, "tests.test_calc"],
+        "failed",
+        "passed",
+    ),
+    "leaves at import": (
+        {"calc__py": "import sys\nsys.exit(0)\n"},
+        "exit-code",
+        [*UNITTEST, "tests.test_calc"],
+        "failed",
+        "passed",
+    ),
+    "leaves at the end": ({"calc__py": LEAVES_AT_THE_END}, "exit-code", [*PYTEST, "tests"], "failed", "passed"),
+    "conftest says passed, by exit code": ({"conftest__py": ALL_PASSED}, "exit-code", PYTEST, "failed", "passed"),
+    "node's asserts, by exit code": ({"setup__cjs": NODE_ASSERTS}, "exit-code", HOOKED, "failed", "passed"),
+}
+
+
+@first_is_quick("shortcut", list(SHORTCUTS))
+def test_a_tree_that_has_its_runner_say_what_it_likes_is_caught(bench: Bench, shortcut: str) -> None:
+    files, report, command, expected, state = SHORTCUTS[shortcut]
+    bench.write("setup.cjs", "")
+    bench.commit()
+    honest = bench.verdict(b"", [command], report)
+    assert report == "exit-code" or told(honest) == HELD
+    found = bench.verdict(bench.patch(**files), [command], report)
+    canary = next(one for one in found.canaries if one.expected == expected)
+    assert (canary.state, canary.held) == (state, False), found.canaries
+    assert canary.told
+
+
+@first_is_quick("report", ["junit", "unittest"])
+def test_a_run_that_is_left_is_tried_alone_and_no_honest_tree_is_blamed_for_it(bench: Bench, report: str) -> None:
+    command = [*PYTEST, "tests"] if report == "junit" else DISCOVER
+    left = bench.verdict(bench.patch(calc__py="import os\nos._exit(0)\n"), [command], report)
+    assert left.resolved is False
+    assert [one.state for one in left.canaries] == ["missing", "missing"]
+    assert all("was not written" in one.told for one in left.canaries)
+    crash = "\n\ndef sub(first, second):\n    import os\n    os.abort()\n"
+    died = bench.verdict(bench.patch(calc__py=FIXED + crash), [command], report)
+    assert (died.resolved, told(died)) == (False, HELD)
+    broken = bench.verdict(bench.patch(calc__py="def add(\n"), [command], report)
+    assert (broken.resolved, told(broken)) == (False, HELD)
+
+
+@pytest.mark.parametrize(
+    "command", [["true"], ["sh", "-c", "python3 -m unittest tests.test_calc"], ["make", "test"], ["python3", "calc.py"]]
+)
+def test_a_command_whose_runner_is_not_known_is_named_as_not_guarded(bench: Bench, command: list[str]) -> None:
+    (canary,) = bench.verdict(bench.patch(Makefile="test:\n"), [command], "exit-code").canaries
+    assert (canary.command, canary.expected, canary.state) == (" ".join(command), None, None)
+    assert canary.held
+    assert canary.told == "not tried: its runner is not known, so it is not guarded"
+
+
+def test_nothing_is_written_through_a_link_of_the_patch(bench: Bench) -> None:
+    outside = bench.folder / "outside"
+    outside.mkdir()
+    bench.write("more/test_more.py", "import unittest\n")
+    bench.commit()
+    link = f"import os\nos.rename('more', 'less')\nos.symlink({str(outside)!r}, 'more')\n"
+    command = [*UNITTEST, "more.test_more"]
+    found = bench.verdict(bench.patch(build__py=link), [command], "unittest", setup=[["python3", "build.py"]])
+    assert [one.state for one in found.canaries] == ["missing", "missing"]
+    assert not list(outside.iterdir())
+
+
+def test_commands_of_one_runner_and_folder_share_a_run_of_canary_tests(bench: Bench) -> None:
+    commands = [[*UNITTEST, f"tests.test_calc.Calc.test_{name}"] for name in ("sub", "later", "add")]
+    found = bench.verdict(bench.patch(calc__py=FIXED), commands, "exit-code")
+    assert [one.command for one in found.canaries] == [" ".join(command) for command in commands for _ in range(2)]
+    assert told(found) == HELD * 3

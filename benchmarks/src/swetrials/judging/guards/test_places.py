@@ -15,7 +15,7 @@ from swetrials.workspace.safe_read import open_left
 _NODE = r"[cm]?js"
 _SCRIPT = r"[cm]?[jt]sx?"
 _NO_TESTS = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "build", "dist"})
-_MOST_FILES = 20_000
+_MOST_SEEN = 20_000
 _MOST_FOLDERS = 8
 _MOST_BYTES = 200_000
 
@@ -79,12 +79,15 @@ def _names(command: RunnerCommand, checkout: Path, settings: PytestSettings) -> 
         named: Iterable[str] = (_module_file(checkout, name) for name in command.named)
     else:
         named = (name.partition("::")[0] for name in command.named)
-    there = [name for name in named if (checkout / name).exists()]
-    if there:
-        return there
-    if command.runner == "pytest" and not command.named:
-        there = [name for name in settings.testpaths if (checkout / name).exists()]
+    there = [name for name in named if _is_in(checkout, name)]
+    if not there and command.runner == "pytest" and not command.named:
+        there = [name for name in settings.testpaths if _is_in(checkout, name)]
     return there or ["."]
+
+
+def _is_in(checkout: Path, name: str) -> bool:
+    path = checkout / name
+    return path.exists() and path.resolve().is_relative_to(checkout.resolve())
 
 
 def _module_file(checkout: Path, name: str) -> str:
@@ -117,8 +120,8 @@ def _tests_at(checkout: Path, name: str, command: RunnerCommand, patterns: Seque
         for file in files:
             if _is_test(here / file, command, patterns):
                 yield PurePosixPath(os.path.normpath((here / file).relative_to(checkout)))
-        seen += len(files)
-        if seen > _MOST_FILES:
+        seen += 1 + len(files)
+        if seen > _MOST_SEEN:
             return
 
 
