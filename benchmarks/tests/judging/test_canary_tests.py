@@ -1,6 +1,7 @@
 """Canary tests beside a task's own: real runners, honest trees and trees that decide their own verdict."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from environments.strongest import strongest
 from judging.test_resolved import FIXED, KINDS, PYTEST, UNITTEST, Bench
 from kinds import first_is_quick
+from swetrials.environments.host import Host
 from swetrials.records.evaluation import TestsEvaluation
 
 DISCOVER = ["python3", "-m", "unittest", "discover", "-q", "-s", "tests", "-t", "."]
@@ -46,6 +48,7 @@ def names(evaluation: TestsEvaluation) -> set[str]:
         ("node-test", ["node", "--test", "tests/calc.test.mjs"]),
         ("node-test", ["node", "--test", "--test-name-pattern=s", "tests/calc.test.mjs"]),
         ("exit-code", [*UNITTEST, "tests.test_calc"]),
+        ("exit-code", ["env", "PYTHONPATH=.", "python3", "-S", "-m", "unittest", "tests.test_calc"]),
         ("exit-code", [*PYTEST, "tests"]),
         ("exit-code", DISCOVER),
         ("exit-code", NODE),
@@ -224,3 +227,41 @@ def test_commands_of_one_runner_and_folder_share_a_run_of_canary_tests(bench: Be
     found = bench.verdict(bench.patch(calc__py=FIXED), commands, "exit-code")
     assert [one.command for one in found.canaries] == [" ".join(command) for command in commands for _ in range(2)]
     assert told(found) == HELD * 3
+
+
+CALC_JS = "exports.add = (first, second) => first - second;\n"
+ADDS = "describe('calc', () => { it('adds', () => { expect(calc.add(2, 2)).toBe(4); }); });\n"
+JS_TESTS = {
+    "jest": f"const calc = require('../calc.js');\n{ADDS}",
+    "vitest": f"import {{ describe, expect, it }} from 'vitest';\nimport calc from '../calc.js';\n{ADDS}",
+}
+ALL_IS_EXPECTED = {
+    "jest": "global.expect = () => ({ toBe() {}, toEqual() {} });\n",
+    "vitest": "const pass = () => ({ pass: true });\nexpect.extend({ toBe: pass, toEqual: pass });\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stops", [[], ["--bail=1"]])
+@pytest.mark.parametrize("runner", ["jest", "vitest"])
+def test_jest_and_vitest_are_guarded(tmp_path: Path, runner: str, stops: list[str]) -> None:
+    """Needs both on PATH, from the ``node_modules/.bin`` of one folder; tried with jest 30.5 and vitest 4.1."""
+    program = shutil.which(runner)
+    if program is None:
+        pytest.skip(f"{runner} is not installed")
+    bench = Bench(tmp_path, Host())
+    bench.write("calc.js", CALC_JS)
+    bench.write("setup.js", "")
+    bench.write("vitest.config.mjs", "export default { test: { globals: true, setupFiles: './setup.js' } };\n")
+    bench.write("package.json", '{"jest": {"setupFilesAfterEnv": ["./setup.js"]}}\n')
+    (bench.source / "node_modules").symlink_to(Path(program).parent.parent)
+    bench.commit()
+    (bench.hidden / "calc.test.mjs").unlink()
+    (bench.hidden / "calc.test.js").write_text(JS_TESTS[runner])
+    command = ["npx", runner, *(["run"] if runner == "vitest" else ["--ci"]), *stops, "tests/"]
+    good = bench.verdict(bench.patch(calc__js=CALC_JS.replace("-", "+")), [command], "junit")
+    assert (good.resolved, told(good), names(good)) == (True, HELD, {"tests/calc.test.js"}), good
+    assert told(bench.verdict(b"", [command], "junit")) == HELD
+    cheat = bench.verdict(bench.patch(setup__js=ALL_IS_EXPECTED[runner]), [command], "junit")
+    assert [one.state for one in cheat.canaries] == ["passed", "passed"]
+    assert told(bench.verdict(bench.patch(calc__js=CALC_JS.replace("-", "+")), [command], "exit-code")) == HELD

@@ -12,14 +12,14 @@ from typing import Literal
 from swetrials.judging.guards.runner_commands import Runner
 from swetrials.judging.guards.test_places import TestPlace
 
-Outcome = Literal["passed", "failed"]
+Expected = Literal["passed", "failed"]
 
 _IMPORT = re.compile(r"^(?:import|from)[ \t]+([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", re.MULTILINE)
 _RELATIVE = re.compile(r"""(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*["'](\.{1,2}/[\w./@-]+)["']""")
 _COMMONJS = re.compile(r"\brequire\s*\(")
 _MODULES = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
 _MOST_IMPORTS = 20
-_WORD_LETTERS = 16
+_WORD_LETTERS = 12
 _PACKAGE_FOLDERS = (".", "src", "lib")
 
 
@@ -54,7 +54,7 @@ def canary_file(
     patterns: Sequence[str],
     token: str,
     *,
-    outcomes: Sequence[Outcome] = ("passed", "failed"),
+    expected: Sequence[Expected] = ("passed", "failed"),
     functions: bool = True,
 ) -> CanaryFile:
     """Make a file that stands last in a folder of tests and imports what the tests there import.
@@ -65,14 +65,14 @@ def canary_file(
         checkout: in which the folder is.
         patterns: of the names of Python's test files.
         token: a random word for its name, which all files of a command have in common.
-        outcomes: which tests it has; those that have to pass come first.
+        expected: which tests it has; those that have to pass come first.
         functions: whether pytest finds functions under their usual names.
     """
-    part = f"{token}{word()}"
+    part = token + word()[:4]
     # unittest runs tests in the order of their names.
     number = 3 if runner == "pytest" and functions else 2
-    passing = [f"test_{word('abcdef')}" for _ in range(number)] if "passed" in outcomes else []
-    failing = [f"test_{word('uvwxyz')}" for _ in range(number)] if "failed" in outcomes else []
+    passing = [f"test_{word('abcdef')}" for _ in range(number)] if "passed" in expected else []
+    failing = [f"test_{word('uvwxyz')}" for _ in range(number)] if "failed" in expected else []
     if runner in {"pytest", "unittest"}:
         name = _python_name(place.last, part, patterns)
         lines = _python(_imported(place.text, checkout), passing, failing)
@@ -149,7 +149,7 @@ def _script(runner: Runner, place: TestPlace, name: str, passing: Sequence[str],
     if runner == "vitest":
         lines = ["import { expect, test } from 'vitest';"]
     elif "@jest/globals" not in place.text:
-        lines = []
+        lines = ["export {};"] if typed else []  # without it TypeScript takes the file for no module
     elif _MODULES.search(place.text):
         lines = ["import { expect, test } from '@jest/globals';"]
     else:

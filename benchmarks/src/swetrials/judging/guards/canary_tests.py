@@ -16,7 +16,7 @@ from typing import Literal
 from anyio import to_thread
 
 from swetrials.environments.base import View
-from swetrials.judging.guards.canary_files import CanaryFile, Outcome, canary_file, word
+from swetrials.judging.guards.canary_files import CanaryFile, Expected, canary_file, word
 from swetrials.judging.guards.pytest_settings import PytestSettings, pytest_settings
 from swetrials.judging.guards.runner_commands import Runner, RunnerCommand, runner_command
 from swetrials.judging.guards.test_places import TestPlace, python_patterns, test_places
@@ -30,7 +30,11 @@ from swetrials.records.evaluation import CanaryTest, CommandResult, TestState
 Run = Callable[[Argv, Literal["setup", "verify"], float, Mapping[str, str]], Awaitable[CommandResult]]
 """Runs a command of a stage, with its limit in seconds and variables of its own."""
 
-_BOTH: tuple[Outcome, Outcome] = ("passed", "failed")
+_Outcome = tuple[TestState, str]
+# What became of tests, and why that is not what it has to be.
+
+_UNPLACED: _Outcome = ("missing", "they cannot be put in place")
+_BOTH: tuple[Expected, Expected] = ("passed", "failed")
 _MOST_SECONDS = 60.0
 # Of a run of their own.
 _STOPPING = ("-x", "--exitfirst", "--maxfail", "-k", "-m", "--deselect", "--sw", "--stepwise", "--lf", "--last-failed")
@@ -83,7 +87,7 @@ class CanaryTests:
     reporting: Reporting
     run: Run
     found: list[CanaryTest] = field(default_factory=list)
-    _own: dict[tuple[str, ...], tuple[tuple[TestState, str], ...]] = field(default_factory=dict)
+    _own: dict[tuple[str, ...], list[_Outcome]] = field(default_factory=dict)
 
     @property
     def _checkout(self) -> Path:
@@ -135,7 +139,7 @@ class CanaryTests:
             CanaryTest(command=" ".join(beside.words), expected=None, state=None, told=f"not tried: {why}")
         )
 
-    def _note(self, beside: Beside, outcomes: Sequence[tuple[TestState, str]]) -> None:
+    def _note(self, beside: Beside, outcomes: Sequence[_Outcome]) -> None:
         for expected, (state, told) in zip(_BOTH, outcomes, strict=True):
             self.found.append(CanaryTest(command=" ".join(beside.words), expected=expected, state=state, told=told))
 
@@ -152,11 +156,11 @@ class CanaryTests:
             beside.files = self._files(runner, beside, _BOTH)
         return beside
 
-    def _files(self, runner: RunnerCommand, beside: Beside, outcomes: Sequence[Outcome]) -> tuple[CanaryFile, ...]:
+    def _files(self, runner: RunnerCommand, beside: Beside, expected: Sequence[Expected]) -> tuple[CanaryFile, ...]:
         patterns = python_patterns(runner, beside.settings)
         token, functions = word(), not beside.settings.python_functions
         return tuple(
-            canary_file(runner.runner, place, self._checkout, patterns, token, outcomes=outcomes, functions=functions)
+            canary_file(runner.runner, place, self._checkout, patterns, token, expected=expected, functions=functions)
             for place in beside.places
         )
 
@@ -174,41 +178,41 @@ class CanaryTests:
             with suppress(OSError):
                 (self._checkout / file.path).unlink()
 
-    async def _alone(self, runner: RunnerCommand, beside: Beside) -> tuple[tuple[TestState, str], ...]:
+    async def _alone(self, runner: RunnerCommand, beside: Beside) -> list[_Outcome]:
         """Run the canary tests of a command by themselves, once for each runner and its folders."""
         key = (*runner.alone, *(str(place.folder) for place in beside.places))
         if key not in self._own:
-            states, told, exit_code = await self._reported(runner, beside)
-            exit_code_decides = self.verify.report == "exit-code"
-            if exit_code_decides and all(state == "missing" for state in states):
-                self._own[key] = await self._by_exit_code(runner, beside)
-            elif exit_code_decides and states[1] == "failed" and exit_code == 0:
-                self._own[key] = ((states[0], told), ("passed", "with a test that failed it ended with exit code 0"))
-            else:
-                self._own[key] = ((states[0], told), (states[1], told))
+            outcomes, exit_code = await self._reported(runner, beside)
+            if self.verify.report == "exit-code":
+                if all(state == "missing" for state, _ in outcomes):
+                    outcomes = await self._by_exit_code(runner, beside)
+                elif outcomes[1][0] == "failed" and exit_code == 0:
+                    outcomes[1] = ("passed", "a run with a test that failed ended with exit code 0")
+            self._own[key] = outcomes
         return self._own[key]
 
-    async def _reported(self, runner: RunnerCommand, beside: Beside) -> tuple[list[TestState], str, int | None]:
+    async def _reported(self, runner: RunnerCommand, beside: Beside) -> tuple[list[_Outcome], int | None]:
         files = self._files(runner, beside, _BOTH)
         reporting = Reporting(_FORMS[runner.runner], self.view, self.reporting.redact)
         if not self._place(files):
-            return ["missing", "missing"], "they cannot be put in place", None
+            return [_UNPLACED, _UNPLACED], None
         try:
             result = await self._run_alone(runner, files, reporting.begin())
             await to_thread.run_sync(reporting.end, "canary tests", result.output_tail)
         finally:
             self._remove(files)
         outcomes = [_outcome(files, reporting.states.by_id, one) for one in _BOTH]
-        told = "; ".join(dict.fromkeys([*reporting.faults, *(told for _, told in outcomes if told)]))
-        return [state for state, _ in outcomes], told, result.exit_code
+        return [
+            (state, "; ".join([*reporting.faults, *filter(None, [told])])) for state, told in outcomes
+        ], result.exit_code
 
-    async def _by_exit_code(self, runner: RunnerCommand, beside: Beside) -> tuple[tuple[TestState, str], ...]:
+    async def _by_exit_code(self, runner: RunnerCommand, beside: Beside) -> list[_Outcome]:
         """Run what has to pass, then what has to fail, where no reporter of ours can tell them apart."""
-        outcomes: list[tuple[TestState, str]] = []
+        outcomes: list[_Outcome] = []
         for expected in _BOTH:
             files = self._files(runner, beside, (expected,))
             if not self._place(files):
-                outcomes.append(("missing", "they cannot be put in place"))
+                outcomes.append(_UNPLACED)
                 continue
             try:
                 result = await self._run_alone(runner, files, {})
@@ -218,7 +222,7 @@ class CanaryTests:
             outcomes.append(
                 (state, "" if state == expected else f"a run of its own ended with exit code {result.exit_code}")
             )
-        return tuple(outcomes)
+        return outcomes
 
     async def _run_alone(
         self, runner: RunnerCommand, files: Sequence[CanaryFile], variables: Mapping[str, str]
@@ -278,7 +282,7 @@ def _state(told: Mapping[str, TestState], name: str) -> TestState:
     return next((state for one, state in told.items() if one.endswith(name)), "missing")
 
 
-def _outcome(files: Sequence[CanaryFile], told: Mapping[str, TestState], expected: Outcome) -> tuple[TestState, str]:
+def _outcome(files: Sequence[CanaryFile], told: Mapping[str, TestState], expected: Expected) -> _Outcome:
     """Return what became of the tests of one kind: as expected if all are, else the first other state."""
     names = [name for file in files for name in (file.passing if expected == "passed" else file.failing)]
     states = [_state(told, name) for name in names]

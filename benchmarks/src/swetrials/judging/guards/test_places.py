@@ -79,15 +79,10 @@ def _names(command: RunnerCommand, checkout: Path, settings: PytestSettings) -> 
         named: Iterable[str] = (_module_file(checkout, name) for name in command.named)
     else:
         named = (name.partition("::")[0] for name in command.named)
-    there = [name for name in named if _is_in(checkout, name)]
+    there = [name for name in named if (checkout / name).exists()]
     if not there and command.runner == "pytest" and not command.named:
-        there = [name for name in settings.testpaths if _is_in(checkout, name)]
+        there = [name for name in settings.testpaths if (checkout / name).exists()]
     return there or ["."]
-
-
-def _is_in(checkout: Path, name: str) -> bool:
-    path = checkout / name
-    return path.exists() and path.resolve().is_relative_to(checkout.resolve())
 
 
 def _module_file(checkout: Path, name: str) -> str:
@@ -106,6 +101,8 @@ def _module_file(checkout: Path, name: str) -> str:
 
 def _tests_at(checkout: Path, name: str, command: RunnerCommand, patterns: Sequence[str]) -> Iterable[PurePosixPath]:
     path = checkout / name
+    if not path.resolve().is_relative_to(checkout.resolve()):
+        return
     if not path.is_dir():
         yield PurePosixPath(os.path.normpath(name))
         return
