@@ -50,6 +50,18 @@ def hidden_paths(hidden_files: Mapping[str, Path]) -> frozenset[str]:
     return frozenset(target.as_posix() for target, _ in _files(hidden_files))
 
 
+def place_file(checkout: Path, target: Path, data: bytes) -> None:
+    """Write a file of the harness's own into ``checkout``, over whatever is there.
+
+    Raises:
+        PlacementError: a link on the way leads out of the checkout or into ``.git``.
+        OSError: it cannot be written.
+    """
+    path = _cleared(checkout, target)
+    path.write_bytes(data)
+    path.chmod(0o644)
+
+
 def _files(hidden_files: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
     """Return each single file with its path in the repository, in the order in which they are put there."""
     for target, source in sorted(hidden_files.items()):
@@ -61,13 +73,17 @@ def _files(hidden_files: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
 
 
 def _place(checkout: Path, target: Path, source: Path) -> None:
-    folder = _folder(checkout.resolve(), target)
-    path = folder / target.name
+    shutil.copy(source, _cleared(checkout, target))
+
+
+def _cleared(checkout: Path, target: Path) -> Path:
+    """Return where a file belongs, with nothing there any more."""
+    path = _folder(checkout.resolve(), target) / target.name
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-    shutil.copy(source, path)
+    return path
 
 
 def _folder(root: Path, target: Path) -> Path:

@@ -1,7 +1,7 @@
 """One run of a task's commands, on a fresh checkout with a patch applied."""
 
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,6 +19,7 @@ from swetrials.environments.sealing import SEALED_PORT, require_sealed_enough
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.checkout import clean_checkout
+from swetrials.judging.guards.canary_tests import CanaryTests, Run
 from swetrials.judging.hidden import PlacementError, place_hidden_files
 from swetrials.judging.runner_reports.reporting import Reporting
 from swetrials.judging.runner_reports.states import States
@@ -38,9 +39,6 @@ _TAIL_BYTES = 4096
 _NO_NETWORK = "; it has no network: what it installs belongs in the setup of the dataset's environment"
 _NO_SUCH_PROGRAM = 127
 # As a shell would say it.
-
-_Run = Callable[[Argv, Literal["setup", "verify"], float, Mapping[str, str]], Awaitable[CommandResult]]
-# Runs a command of a stage, with its limit in seconds and variables of its own.
 
 
 class NotVerifiedError(Exception):
@@ -172,7 +170,7 @@ async def _verified_in(
     )
 
 
-async def _commands_run(verify: Verify, run: _Run, reporting: Reporting, cut_off: bool) -> Verified:
+async def _commands_run(verify: Verify, run: Run, reporting: Reporting, cut_off: bool) -> Verified:
     results: list[CommandResult] = []
     for argv in verify.setup:
         results.append(await run(argv, "setup", verify.timeout_seconds, {}))
@@ -180,10 +178,15 @@ async def _commands_run(verify: Verify, run: _Run, reporting: Reporting, cut_off
             mend = _NO_NETWORK if cut_off else ""
             why = f"setup failed: {described(results[-1])}{mend}"
             raise NotVerifiedError(why, of_patch=False, results=tuple(results))
+    canaries = CanaryTests(verify, reporting.view, reporting, run)
     for argv in verify.commands:
-        results.append(await run(argv, "verify", verify.timeout_seconds, reporting.begin()))
-        await to_thread.run_sync(reporting.end, " ".join(argv), results[-1].output_tail)
-    return Verified(tuple(results), reporting.states, tuple(reporting.faults))
+        beside = await canaries.beside(argv)
+        with canaries.joining(beside) as words:
+            result = await run(words, "verify", verify.timeout_seconds, reporting.begin())
+            await to_thread.run_sync(reporting.end, " ".join(argv), result.output_tail)
+        results.append(result.model_copy(update={"argv": argv}))
+        await canaries.settle(beside, result)
+    return Verified(tuple(results), reporting.states, tuple(reporting.faults), tuple(canaries.found))
 
 
 async def _run(
