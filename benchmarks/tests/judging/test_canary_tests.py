@@ -64,7 +64,10 @@ def test_they_hold_on_an_honest_tree_and_leave_no_trace(bench: Bench, report: st
     assert names(good) <= allowed
 
 
-@first_is_quick("addopts", ["-x -q", "--maxfail=1", '-m "not canary"', "-k Calc", "-p no:randomly --strict-markers"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "addopts", ["-x -q", "--maxfail=1", '-m "not canary"', "-k Calc", "-p no:randomly --strict-markers"]
+)
 def test_options_of_the_project_that_stop_or_select_do_not_keep_them_from_being_told(
     bench: Bench, addopts: str
 ) -> None:
@@ -83,6 +86,8 @@ python_functions = "check_*"
 """
 
 
+@pytest.mark.slow
+@pytest.mark.once
 def test_a_project_s_own_names_of_files_and_functions_are_kept_to(bench: Bench) -> None:
     bench.write("pyproject.toml", OWN_NAMES)
     bench.write("checks/check_calc.py", "from calc import sub\n\ndef check_sub():\n    assert sub(3, 1) == 2\n")
@@ -186,7 +191,7 @@ def test_a_tree_that_has_its_runner_say_what_it_likes_is_caught(bench: Bench, sh
     assert canary.told
 
 
-@first_is_quick("report", ["junit", "unittest"])
+@first_is_quick("report", ["unittest", "junit"])
 def test_a_run_that_is_left_is_tried_alone_and_no_honest_tree_is_blamed_for_it(bench: Bench, report: str) -> None:
     command = [*PYTEST, "tests"] if report == "junit" else DISCOVER
     left = bench.verdict(bench.patch(calc__py="import os\nos._exit(0)\n"), [command], report)
