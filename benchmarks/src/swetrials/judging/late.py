@@ -8,6 +8,7 @@ from pathlib import Path
 from swetrials.environments.work_context import WorkContext
 from swetrials.errors import KnownError
 from swetrials.judging import Judge, Submission
+from swetrials.judging.task_checks import without_flaky
 from swetrials.records.dataset import Task
 from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, PATCH, Metrics
@@ -110,7 +111,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
     task = next(task for task in dataset.dataset.tasks if task.id == metrics.task)
     texts = {name: _text(folder.path / name) for name in EXPECTED_ARTIFACTS if name != PATCH}
     patch, solution = folder.path / PATCH, dataset.solution(task)
-    return Submission(
+    submission = Submission(
         task=task,
         trial_id=metrics.trial.id,
         outcome=metrics.outcome,
@@ -122,6 +123,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
         solution=read_bytes(solution) if solution else None,
         environment=dataset.dataset.environment_of(task),
     )
+    return without_flaky(submission, dataset)
 
 
 def _text(path: Path) -> str | None:

@@ -9,6 +9,8 @@ from swetrials.agents.session import AgentSession
 from swetrials.environments.door import Door, open_because
 from swetrials.records.dataset import repository_name
 from swetrials.records.environment import EnvironmentSpec
+from swetrials.records.words import counted
+from swetrials.runs.controls import task_controls
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
 from swetrials.trials.plan import Trial, prompt_for
@@ -20,9 +22,11 @@ def describe(prepared: PreparedRun) -> str:
 
     What is only known at run time (the attempt's id, a port) stands in capitals.
     """
-    trials = len(prepared.plan.trials)
-    head = f"{trials} trial{'s' if trials != 1 else ''}; nothing is run"
-    return "\n\n".join([head, *(_trial(prepared, trial) for trial in prepared.plan.trials)])
+    controls = task_controls(prepared, look_up=False)
+    planned = controls.applied(prepared).plan.trials
+    head = f"{counted(len(planned), 'trial')}; nothing is run"
+    told = [f"{check.name}: {check.detail}" for check in controls.lines()]
+    return "\n\n".join(["\n".join([head, *told]), *(_trial(prepared, trial) for trial in planned)])
 
 
 def _trial(prepared: PreparedRun, trial: Trial) -> str:
@@ -49,6 +53,7 @@ def _trial(prepared: PreparedRun, trial: Trial) -> str:
         f"== {trial.label}: {trial.folder.path}",
         f"cwd: {view.inside.checkout}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
         f"environment: {environment.kind}, network: {asked.network}, {f'open: {open_why}' if open_why else 'sealed'}",
+        *([f"controls: {trial.checked}"] if trial.checked else []),
         *_prepared(asked),
         "argv:",
         *(f"  {shlex.quote(word)}" for word in command.argv),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from swetrials.agents.base import Agent, Skill
 from swetrials.errors import KnownError
+from swetrials.records.checked import CheckState
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Task, repository_name
 from swetrials.records.environment import EnvironmentSpec
@@ -26,12 +27,16 @@ class PlanError(KnownError):
 
 @dataclass(frozen=True)
 class Trial:
-    """One task x repeat of a run, before it has run."""
+    """One task x repeat of a run, before it has run.
+
+    ``checked`` tells how the controls of its task stand; ``None``: nobody looked, or it has no tests.
+    """
 
     task: Task
     repeat: int
     scope: str
     folder: TrialFolder
+    checked: CheckState | None = None
 
     @property
     def label(self) -> str:
