@@ -66,7 +66,7 @@ class TaskVerdict:
 
 
 @dataclass(frozen=True)
-class Viewer:
+class CheckViewer:
     """Who is told, as it happens.
 
     Attributes:
@@ -100,7 +100,7 @@ class _Going:
     loaded: LoadedDataset
     place: WorkContext
     options: CheckOptions
-    viewer: Viewer
+    viewer: CheckViewer
     limiter: anyio.CapacityLimiter
     known: dict[str, CheckedTask]
     verdicts: dict[str, TaskVerdict] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class _Going:
 
 
 async def check_dataset(
-    loaded: LoadedDataset, tasks: Sequence[Task], place: WorkContext, options: CheckOptions, viewer: Viewer
+    loaded: LoadedDataset, tasks: Sequence[Task], place: WorkContext, options: CheckOptions, viewer: CheckViewer
 ) -> list[TaskVerdict]:
     """Run the controls of tasks, and keep what they show in the file beside the dataset, task by task.
 

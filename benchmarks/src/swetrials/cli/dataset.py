@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 app = command_group("Look at datasets, and check their tasks.")
 
-REFUSED = 4
-"""Exit code: a task does not measure what it is to measure."""
-
 
 @app.command("validate", epilog="Example: swetrials dataset validate dataset/quickstart.yaml")
 def dataset_validate(file: Annotated[Path, typer.Argument(help="The dataset's YAML file.")]) -> None:
@@ -60,6 +57,7 @@ def check_dataset(file: Path, flags: Mapping[str, object], options: CheckOptions
         KnownError: nothing can be checked; the message says why.
     """
     from swetrials.checking import dataset_check as checking
+    from swetrials.cli.errors import REFUSED
     from swetrials.cli.interrupting import run_async
     from swetrials.store.checked_file import checked_file
     from swetrials.store.documents import load_config, load_dataset
@@ -67,7 +65,9 @@ def check_dataset(file: Path, flags: Mapping[str, object], options: CheckOptions
 
     config, loaded = load_config(None, os.environ, flags), load_dataset(file)
     tasks, place = chosen_tasks(config, loaded), checking.place_for(loaded, config)
-    viewer = checking.Viewer(lambda told: print(_control_line(told), flush=True), lambda told: _print_verdict(told))
+    viewer = checking.CheckViewer(
+        lambda told: print(_control_line(told), flush=True), lambda told: _print_verdict(told)
+    )
     verdicts = run_async(lambda: checking.check_dataset(loaded, tasks, place, options, viewer))
     found = [verdict.check.verdict for verdict in verdicts if verdict.check]
     unknown = sum(bool(verdict.why_not) for verdict in verdicts)

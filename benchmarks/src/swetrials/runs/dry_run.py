@@ -52,8 +52,8 @@ def _trial(prepared: PreparedRun, trial: Trial) -> str:
     lines = [
         f"== {trial.label}: {trial.folder.path}",
         f"cwd: {view.inside.checkout}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
-        f"environment: {environment.kind}, network: {asked.network}, {f'open: {open_why}' if open_why else 'sealed'}",
         *([f"controls: {trial.checked}"] if trial.checked else []),
+        f"environment: {environment.kind}, network: {asked.network}, {f'open: {open_why}' if open_why else 'sealed'}",
         *_prepared(asked),
         "argv:",
         *(f"  {shlex.quote(word)}" for word in command.argv),
