@@ -38,7 +38,7 @@ def _root(
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit.
 
-    The code is 0 done, 1 done but not all, 2 bad usage, 3 pre-flight failed, 4 a task failed its check, 130 interrupted.
+    0: done, 1: done but not all, 2: bad usage, 3: pre-flight failed, 4: a task failed its check, 130: interrupted.
     """
     from swetrials.cli.errors import guarded
 
