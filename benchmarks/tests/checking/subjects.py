@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import yaml
+import orjson
 
 from environments.strongest import strongest
 from swetrials.checking.dataset_check import CheckOptions, CheckViewer, TaskVerdict, check_dataset
@@ -107,7 +107,7 @@ class Subject:
         }  # fmt: skip
         header = {"schema_version": "1.0", "name": "small", "environment": dict(self.environment)}
         tasks = [{"id": f"task-{number}", **task} for number in range(1, self.tasks + 1)]
-        self.file.write_text(yaml.safe_dump({**header, "tasks": tasks}))
+        self.file.write_bytes(orjson.dumps({**header, "tasks": tasks}))
 
     def loaded(self) -> LoadedDataset:
         return load_dataset(self.file)

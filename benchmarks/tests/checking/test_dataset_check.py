@@ -1,14 +1,13 @@
 """Checking a dataset, with real repositories and real commands: what holds, what is refused, and for which reason."""
 
-import json
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
-import yaml
 
 from checking.subjects import ADDS, CALC, HIDDEN_TEST, OWN_TEST, SOLVED, Subject, git
 from e2e.harness import Workplace
@@ -103,7 +102,6 @@ def refused(case: str, folder: Path) -> Subject:
     check = subject.checked()
     assert (check.verdict, check.reason) == ("refused", reason), check
     assert evidence in check.told, check.told
-    assert REFUSALS[check.reason]
     return subject
 
 
@@ -206,10 +204,10 @@ def test_a_hang_without_a_part_is_noticed(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_task_without_tests_is_skipped_and_one_out_of_reach_is_not_judged(tmp_path: Path) -> None:
     subject = Subject(tmp_path, tasks=3)
-    written = yaml.safe_load(subject.file.read_text())
+    written = ororjson.loads(subject.file.read_bytes())
     del written["tasks"][1]["verify"]
     written["tasks"][2]["ref"] = "ab" * 20
-    subject.file.write_text(yaml.safe_dump(written))
+    subject.file.write_bytes(orjson.dumps(written))
     found = subject.check()
     assert [verdict.check.verdict if verdict.check else None for verdict in found] == ["held", None, None]
     assert (found[1].why_not, "ab" * 6 in found[2].why_not) == ("", True), found

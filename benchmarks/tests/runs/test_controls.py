@@ -76,7 +76,7 @@ def test_a_task_that_has_changed_since_counts_as_never_checked(yard: Yard, chang
 
 
 def test_a_task_that_failed_its_check_is_left_out_and_named(yard: Yard) -> None:
-    yard.tasks = ["first", "second", "third"]
+    yard.tasks = ("first", "second", "third")
     yard.write_dataset()
     first, *others = tasks_of(yard)
     check(yard, {first: "refused", **dict.fromkeys(others, "unproven")})

@@ -1,7 +1,7 @@
 """Running a task's tests under control: on a patch whose outcome is known beforehand, and what it came to."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -12,9 +12,6 @@ from swetrials.judging.runner_reports.resolution import resolution
 from swetrials.judging.verification import NotVerifiedError, Verified, described, verify_patch
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import CommandResult, TestState
-from swetrials.workspace.printed import MOST_OF_A_LINE, plain_lines
-
-_LAST_LINES = 5
 
 
 @dataclass(frozen=True)
@@ -132,10 +129,3 @@ def differing(runs: Sequence[ControlRun]) -> frozenset[str]:
     """Return the tests that ended differently in runs on the same files."""
     ids = frozenset[str]().union(*(run.told for run in runs))
     return frozenset(one for one in ids if len({run.state(one) for run in runs}) > 1)
-
-
-def last_lines(results: Iterable[CommandResult]) -> str:
-    """Return the last lines that the last of some commands has printed, as one."""
-    tails = [one.output_tail for one in results]
-    lines = [line for line in plain_lines(tails[-1] if tails else "") if line]
-    return " | ".join(line[:MOST_OF_A_LINE] for line in lines[-_LAST_LINES:])

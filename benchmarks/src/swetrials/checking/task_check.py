@@ -7,7 +7,7 @@ from statistics import median
 import anyio
 
 from swetrials import __version__
-from swetrials.checking.control_runs import ControlRun, Controls, differing, last_lines
+from swetrials.checking.control_runs import ControlRun, Controls, differing
 from swetrials.checking.file_kinds import kind_of_file
 from swetrials.checking.hunks import MOST_HUNKS, SourceHunk, telling_hunks
 from swetrials.environments.work_context import WorkContext
@@ -15,9 +15,11 @@ from swetrials.judging.base import Submission
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.checked import MOST_IDS_KEPT, CheckedHunk, CheckedTask, RefusalReason, pruned
 from swetrials.records.dataset import Verify
+from swetrials.records.evaluation import CommandResult
 from swetrials.records.words import counted
 from swetrials.store.clock import utc_now
 from swetrials.workspace.patch_sections import only
+from swetrials.workspace.printed import last_lines
 
 _TIMES_THE_SOLUTION, _LEAST_SECONDS = 3, 15.0
 # A hunk's command may hang: it gets three times what the solution's longest one took, and never less than 15 s.
@@ -166,8 +168,7 @@ class _Checking:
             return run
         reason: RefusalReason = "solution-does-not-apply" if run.failure.patch_applied is False else "setup-fails"
         self._say("setup", "fails", run.seconds)
-        printed = last_lines(run.failure.results)
-        raise _RefusedError(reason, f"{run.failure}{': ' if printed else ''}{printed}")
+        raise _RefusedError(reason, " | ".join((str(run.failure), *_printed(run.failure.results))))
 
     def _refuse_solution(self) -> None:
         """Find what is flaky, and refuse a task that is not resolved with its solution."""
@@ -206,8 +207,8 @@ class _Checking:
     def _refuse_stopped(self) -> None:
         for run in self._solved:
             for stopped in run.stopped:
-                limit = f"after {stopped.duration_seconds:.0f} s: {last_lines([stopped])}"
-                raise _RefusedError("times-out", f"`{' '.join(stopped.argv)}` was stopped {limit}")
+                told = f"`{' '.join(stopped.argv)}` was stopped after {stopped.duration_seconds:.0f} s"
+                raise _RefusedError("times-out", " | ".join((told, *_printed([stopped]))))
 
     def _refuse_unknown_ids(self) -> None:
         told = frozenset[str]().union(*(run.told for run in self._runs))
@@ -319,6 +320,11 @@ class _Checking:
 
     def _say(self, control: str, result: str, seconds: float | None) -> None:
         self._tell(ControlTold(self._task, control, result, seconds))
+
+
+def _printed(results: Sequence[CommandResult]) -> list[str]:
+    """Return the last lines that the last of some commands has printed."""
+    return last_lines(results[-1].output_tail) if results else []
 
 
 def _one_run(runs: Sequence[ControlRun]) -> float:
