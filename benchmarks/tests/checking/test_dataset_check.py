@@ -145,6 +145,7 @@ def test_a_flaky_test_beside_others_is_left_out_of_the_check_and_of_every_verdic
     assert TestsJudge().scored_sha256(steady) != TestsJudge().scored_sha256(plain)
 
 
+@pytest.mark.slow
 def test_commands_that_end_differently_are_flaky(tmp_path: Path) -> None:
     script = f"echo . >> {tmp_path}/log; grep -q + calc.py && [ $(($(wc -l < {tmp_path}/log) % 2)) = 1 ]"
     verify = {"commands": [["sh", "-c", script]], "report": "exit-code", "fail_to_pass": []}
@@ -159,6 +160,7 @@ def test_without_a_solution_a_task_is_unproven(tmp_path: Path) -> None:
     assert check.told.startswith("no solution")
 
 
+@pytest.mark.slow
 def test_without_a_solution_tests_that_pass_on_the_base_are_refused(tmp_path: Path) -> None:
     subject = Subject(
         tmp_path, files={"calc.py": SOLVED, "test_own.py": OWN_TEST}, solved={}, verify={"solution": None}
@@ -166,11 +168,13 @@ def test_without_a_solution_tests_that_pass_on_the_base_are_refused(tmp_path: Pa
     assert subject.checked().reason == "passes-on-base"
 
 
+@pytest.mark.slow
 def test_exit_codes_can_be_checked_and_are_called_so(tmp_path: Path) -> None:
     check = Subject(tmp_path, verify={"report": "exit-code", "fail_to_pass": []}).checked()
     assert (check.verdict, check.evidence) == ("held", "exit-code"), check
 
 
+@pytest.mark.slow
 def test_a_part_of_the_solution_that_no_test_notices_is_named(tmp_path: Path) -> None:
     longer = CALC.replace('"""Sums."""', '"""Sums."""\n\n' + "\n".join(f"row_{n} = {n}" for n in range(12)))
     solved = longer.replace("first - second", "first + second").replace("row_2 = 2", "row_2 = 3")
@@ -181,6 +185,7 @@ def test_a_part_of_the_solution_that_no_test_notices_is_named(tmp_path: Path) ->
     assert any(warning.startswith("no test notices the absence of calc.py -") for warning in check.warnings)
 
 
+@pytest.mark.slow
 def test_the_solutions_own_tests_do_not_notice_for_the_tasks(tmp_path: Path) -> None:
     own = OWN_TEST.replace('calc.name(), "calc"', 'calc.name(), "sums"')
     solved = {"calc.py": SOLVED.replace('return "calc"', 'return "sums"'), "test_own.py": own}
@@ -193,6 +198,7 @@ def test_the_solutions_own_tests_do_not_notice_for_the_tasks(tmp_path: Path) -> 
     assert [hunk.power for hunk in check.hunks] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_hang_without_a_part_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("swetrials.checking.task_check._LEAST_SECONDS", 2.0)
     hidden = HIDDEN_TEST.replace(
@@ -202,9 +208,10 @@ def test_a_hang_without_a_part_is_noticed(tmp_path: Path, monkeypatch: pytest.Mo
     assert (check.verdict, [hunk.power for hunk in check.hunks]) == ("held", [True]), check
 
 
+@pytest.mark.slow
 def test_a_task_without_tests_is_skipped_and_one_out_of_reach_is_not_judged(tmp_path: Path) -> None:
     subject = Subject(tmp_path, tasks=3)
-    written = ororjson.loads(subject.file.read_bytes())
+    written = orjson.loads(subject.file.read_bytes())
     del written["tasks"][1]["verify"]
     written["tasks"][2]["ref"] = "ab" * 20
     subject.file.write_bytes(orjson.dumps(written))
@@ -246,7 +253,7 @@ def test_the_command_prints_each_control_and_ends_with_4_where_a_task_is_refused
     assert last == f"checked: 1 task holds, 0 refused, 0 unproven -> {tmp_path}/small/small.checked.json"
     assert lines[-1] == "  task-2: held"
     assert all(line.startswith("  task-2: ") for line in lines)
-    assert set(json.loads((tmp_path / "small" / "small.checked.json").read_bytes())["tasks"]) == {"task-2"}
+    assert set(orjson.loads((tmp_path / "small" / "small.checked.json").read_bytes())["tasks"]) == {"task-2"}
 
     subject.write(fail_to_pass=["test_hidden.Hidden.test_ads"])
     done = place.command(*command(subject, "--times", "1", "--tasks", "task-1")[1:])

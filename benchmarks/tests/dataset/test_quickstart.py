@@ -154,7 +154,8 @@ def test_hello_worlds_solution_is_one(tmp_path: Path) -> None:
     solution = HELLO_WORLD.solution(task)
     assert solution is not None and task.verify is not None
     git(checkout, "apply", str(solution))
-    shutil.copy(*HELLO_WORLD.hidden_files(task).values(), checkout)
+    (script,) = HELLO_WORLD.hidden_files(task).values()
+    shutil.copy(script, checkout)
     assert passes(checkout, task.verify.commands[0])
 
 
