@@ -28,6 +28,7 @@ FLOORS = {
     "trials": 7,
     "judging": 8,
     "results": 9,
+    "checking": 10,
     "router": 10,
     "runs": 11,
     "batch": 12,

@@ -49,4 +49,4 @@ def test_every_task_is_told_to_its_end() -> None:
     for task in summarize(read_trials(EXAMPLE)).tasks:
         assert f"{task.task}: done: {task.outcome} · {task.num_turns} turns" in shown
         assert f"{task.task}: codex: {task.task_score:.1f}" in shown
-        assert f"{task.task}: tests: {'passed' if task.tests_passed else 'failed'}" in shown
+        assert f"{task.task}: tests: {'resolved' if task.tests_passed else 'not resolved'}" in shown

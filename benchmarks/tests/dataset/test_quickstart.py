@@ -125,16 +125,44 @@ def test_the_scripted_judge_reads_files_that_are_there(task_id: str, tmp_path: P
     assert all(said.startswith("exit 0\n") for said in printed)
 
 
-def test_hello_world_is_solved(tmp_path: Path) -> None:
-    loaded = load_dataset(FOLDER / "hello-world.yaml")
-    (task,) = loaded.dataset.tasks
-    checkout = tmp_path / "checkout"
+def hello_world(folder: Path) -> Path:
+    """Return a folder as the commit of the task has it."""
+    checkout = folder / "checkout"
     checkout.mkdir()
     git(checkout, "init", "--quiet")
     (checkout / "README").write_text("Hello World!\n", encoding="utf-8")
-    (script,) = loaded.hidden_files(task).values()
-    assert not passes(checkout, (sys.executable, str(script)))
+    return checkout
+
+
+HELLO_WORLD = load_dataset(FOLDER / "hello-world.yaml")
+
+
+def test_hello_world_is_solved(tmp_path: Path) -> None:
+    (task,), checkout = HELLO_WORLD.dataset.tasks, hello_world(tmp_path)
+    assert task.verify is not None
+    (script,), (command,) = HELLO_WORLD.hidden_files(task).values(), task.verify.commands
+    shutil.copy(script, checkout)
+    assert not passes(checkout, command)
     scenario = load_document(FOLDER / "hello-world" / "scenario.yaml", Scenario)
     play(scenario, f"task_id: {task.id}", checkout, tmp_path)
     assert {path.name for path in tmp_path.glob("*.md")} == {*DESIGN_DOCUMENTS, "implementation.md"}
-    assert passes(checkout, (sys.executable, str(script)))
+    assert passes(checkout, command)
+
+
+def test_hello_worlds_solution_is_one(tmp_path: Path) -> None:
+    (task,), checkout = HELLO_WORLD.dataset.tasks, hello_world(tmp_path)
+    solution = HELLO_WORLD.solution(task)
+    assert solution is not None and task.verify is not None
+    git(checkout, "apply", str(solution))
+    (script,) = HELLO_WORLD.hidden_files(task).values()
+    shutil.copy(script, checkout)
+    assert passes(checkout, task.verify.commands[0])
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_a_solution_passes_the_hidden_tests_and_its_own(task: Task, tmp_path: Path) -> None:
+    checkout, solution = clone(task, tmp_path, task.ref), QUICKSTART.solution(task)
+    assert solution is not None
+    git(checkout, "apply", "--whitespace=error", str(solution))
+    assert passes(checkout, "python3 -m unittest")
+    assert verify(task, checkout) == [True, True]

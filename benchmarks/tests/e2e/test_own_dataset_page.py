@@ -158,6 +158,9 @@ def lay_out(person: Person, dataset: str) -> None:
     (backend / ".gitignore").write_text("*.egg-info\n__pycache__\n")
     commit_all(backend, "orders")
     git(backend, "tag", "v4.2.0")
+    (backend / "orders.py").write_text(ORDERS.replace("60", "50"))
+    (person.home / "solutions").mkdir()
+    (person.home / "solutions" / "paginate-orders.patch").write_text(f"{git(backend, 'diff')}\n")
     (person.home / "our-backend.yaml").write_text(dataset)
     (person.home / "hidden").mkdir()
     (person.home / "hidden" / "test_orders.py").write_text(HIDDEN)
@@ -195,8 +198,10 @@ def test_the_page_works_as_it_is_typed(who: str, kind: PythonOf, root: Path) -> 
 
     said = [person.types(line) for line in lines]
     assert "our-backend.yaml: valid" in said[0]
-    assert "preparation  ok   backend: python 3.11, 1 setup command, made in" in said[1]
-    assert "sealing      ok   proven" in said[1]
+    assert said[1].endswith("checked: 1 task holds, 0 refused, 0 unproven -> our-backend.checked.json\n"), said[1]
+    assert "preparation  ok   backend: python 3.11, 1 setup command, kept from before" in said[2]
+    assert "sealing      ok   proven" in said[2]
+    assert "controls     ok   1 task checked on" in said[2]
 
     [file] = root.rglob("paginate-orders/metrics.json")
     record = TrialFolder(file.parent).metrics()

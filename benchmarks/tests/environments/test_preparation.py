@@ -460,12 +460,13 @@ def checks_of(bench: Bench, *sources: Source, **how: object) -> list[Check]:
 def test_the_pre_flight_says_what_was_made_what_was_kept_and_what_failed(bench: Bench) -> None:
     head = commit(bench.repo, {"README": "", "x": ""})
     good = bench.source(head, python="3", setup=["mkdir d", ["sh", "-c", "echo x > README"]])
-    bad = bench.source(head, setup=[["sh", "-c", "echo error: no luck; exit 1"]])
+    bad = bench.source(head, setup=[["sh", "-c", "echo error: no luck; echo; echo giving up; exit 1"]])
     none = bench.source(head)
     first, second = checks_of(bench, good, good, none, bad)
     assert first.status == "warning" and "README" in first.detail
     assert re.search(r"subject: python 3, 2 setup commands, made in [0-9]+ s \([0-9a-f]{12}\)", first.detail)
-    assert second.status == "failed" and "error: no luck" in second.detail
+    assert second.status == "failed" and "ended with exit code 1 after 0 s: error: no luck;" in second.detail
+    assert second.detail.endswith("\n  error: no luck\n  giving up"), second.detail
     (again,) = checks_of(bench, good)
     assert "kept from before" in again.detail
     (missing,) = checks_of(bench, bench.source(head, python="3.99"))

@@ -36,6 +36,7 @@ def trial(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("anywhere")
     ran = swetrials(python, folder, "run", "--agent", "scribe", "--tasks", "word-tally")
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "controls     ok   1 task checked" in ran.stdout, "its solution and its check come along"
     return folder
 
 

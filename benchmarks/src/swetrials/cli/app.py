@@ -36,7 +36,10 @@ def _root(
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 done but not all, 2 bad usage, 3 pre-flight failed, 130 interrupted."""
+    """Run the command line and exit.
+
+    0: done, 1: done but not all, 2: bad usage, 3: pre-flight failed, 4: a task failed its check, 130: interrupted.
+    """
     from swetrials.cli.errors import guarded
 
     sys.exit(guarded(app, sys.argv[1:] if argv is None else argv))

@@ -11,7 +11,7 @@ import typer
 
 from swetrials.errors import KnownError, first_error
 
-USAGE, PREFLIGHT, INTERRUPTED = 2, 3, 130
+USAGE, PREFLIGHT, REFUSED, INTERRUPTED = 2, 3, 4, 130
 _NOT_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 

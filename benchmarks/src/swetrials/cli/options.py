@@ -140,6 +140,12 @@ def with_judge_keys(command: Callable[..., None]) -> Callable[..., None]:
     return _with_keys(command, {name: CONFIG_KEYS[name] for name in (*JUDGE_KEYS, *_WHERE_TO_JUDGE)}, _IN_JUDGE)
 
 
+def with_check_keys(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that checks a dataset one option per key that says which tasks, and where it works."""
+    names = ("tasks", "clone_dir", *_WHERE_TO_JUDGE)
+    return _with_keys(command, {name: CONFIG_KEYS[name] for name in names}, {})
+
+
 def _with_keys(
     command: Callable[..., None], keys: Mapping[str, ConfigKey], shorter: Mapping[str, tuple[str, ...]]
 ) -> Callable[..., None]:

@@ -22,6 +22,7 @@ def schemas(out: Annotated[Path, typer.Option(help="Folder for the JSON Schemas.
 
 
 def _records() -> dict[str, type[Record]]:
+    from swetrials.records.checked import CheckedDataset
     from swetrials.records.comparison import Comparison
     from swetrials.records.config import RunnerConfig
     from swetrials.records.dataset import Dataset
@@ -37,6 +38,7 @@ def _records() -> dict[str, type[Record]]:
 
     return {
         "dataset": Dataset,
+        "checked-dataset": CheckedDataset,
         "runner-config": RunnerConfig,
         "metrics": Metrics,
         "attempt": AttemptRecord,

@@ -10,7 +10,7 @@ SECTIONS = {
         "matrix": CommandEntry("matrix", "Show which agent works with which provider, and why not."),
         "agents": CommandEntry("agents", "Install and list agent CLIs."),
         "config": CommandEntry("config", "Look at the configuration of a run."),
-        "dataset": CommandEntry("dataset", "Look at datasets."),
+        "dataset": CommandEntry("dataset", "Look at datasets, and check their tasks."),
         "serve": CommandEntry("serve", "Serve a self-hosted model by vLLM."),
         "proxy": CommandEntry("proxy", "The LiteLLM proxy to models on Bedrock."),
         "rehearse": CommandEntry("rehearse", "Serve the rehearsal model on loopback until interrupted."),

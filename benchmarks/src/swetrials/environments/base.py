@@ -44,7 +44,15 @@ class PreparationError(KnownError):
 
 
 class SetupError(PreparationError):
-    """A command of the dataset's setup failed, with all there that it is to be given."""
+    """A command of the dataset's setup failed, with all there that it is to be given.
+
+    ``printed`` are the last lines that it has printed, without secrets.
+    """
+
+    def __init__(self, message: str, printed: Sequence[str] = ()) -> None:
+        """Say which command, and how."""
+        super().__init__(message)
+        self.printed = tuple(printed)
 
 
 Network = Literal["open", "none"]

@@ -283,7 +283,8 @@ class Preparations:
             try:
                 await setup.run(view, kept / _LOG)
             except PreparationError as error:
-                raise type(error)(f"{error}{self._log_kept(kept / _LOG, log_sha256)}") from None
+                error.args = (f"{error}{self._log_kept(kept / _LOG, log_sha256)}",)
+                raise
             made = await run_sync(made_since, before, space.checkout)
             await run_sync(_keep, made, space.checkout, kept)
             await run_sync(setup.refuse_secrets_in, kept)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 
+from swetrials.environments.base import SetupError
 from swetrials.environments.preparation import Preparation, Preparations, Source
 from swetrials.errors import KnownError
 from swetrials.records.check import Check
@@ -30,7 +31,9 @@ async def preparation_checks(
             preparation = await stack.enter_async_context(preparations.holding(source))
             took = await preparations.prove(source) if preparation.each_time else None
         except (KnownError, OSError) as error:
-            yield Check(NAME, "failed", f"{source.repository}: {error}")
+            printed = error.printed if isinstance(error, SetupError) else ()
+            below = "".join(f"\n  {line}" for line in printed) if len(printed) > 1 else ""
+            yield Check(NAME, "failed", f"{source.repository}: {error}{below}")
             continue
         if took is not None:
             detail = f"{source.repository}: {_asked(source.spec)}, made anew for each attempt in {took:.0f} s"

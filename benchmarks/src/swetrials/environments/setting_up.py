@@ -16,7 +16,7 @@ from swetrials.environments.secret_search import secret_in, told_apart
 from swetrials.environments.toolchain import Toolchain
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.store.redaction import Redactor
-from swetrials.workspace.printed import MOST_OF_A_LINE, plain_lines
+from swetrials.workspace.printed import MOST_OF_A_LINE, last_lines, plain_lines
 from swetrials.workspace.processes import LaunchError, ProcessLimits, run_captured
 from swetrials.workspace.space import free_bytes
 from swetrials.workspace.variables import search_path
@@ -78,14 +78,14 @@ class Setup:
             words = (str(self.tools.uv), "venv", "--no-project", "--no-config", "--allow-existing")
             made = await self._run((*words, "--python", str(self.tools.python), str(venv)), view, log, {})
             if made:
-                raise PreparationError(made)
+                raise PreparationError(str(made))
             # What brings pip along needs no network; an interpreter without it has none to give.
             await self._run((str(venv / "bin" / "python"), "-m", "ensurepip", "--default-pip"), view, log, {})
         for argv in self.spec.setup:
             if failure := await self._run(argv, view, log, self.secrets):
                 if free_bytes(view.outside.root) < _FULL_DISK_BYTES:
                     raise PreparationError(f"the disk is full: {failure}")
-                raise SetupError(failure)
+                raise failure
 
     def refuse_secrets_in(self, folder: Path) -> None:
         """Make sure that no value of a secret is left in a folder.
@@ -101,8 +101,8 @@ class Setup:
                 "could read it; let it use the value without keeping it"
             )
 
-    async def _run(self, argv: Sequence[str], view: View, log: Path, secrets: Mapping[str, str]) -> str:
-        """Run a command, and return how it failed; empty when it did not."""
+    async def _run(self, argv: Sequence[str], view: View, log: Path, secrets: Mapping[str, str]) -> SetupError | None:
+        """Run a command, and return how it failed, if it did."""
         space = view.outside
         command = self.environment.command(
             argv,
@@ -117,7 +117,7 @@ class Setup:
         try:
             ended, output = await run_captured(command, limits, mark=space.root.name, tail_bytes=_LOG_BYTES)
         except LaunchError as error:
-            return f"setup: {error}"
+            return SetupError(f"setup: {error}")
         if len(output) >= _LOG_BYTES:
             # A line of which the beginning is cut off may be half a secret, which the redactor does not know.
             output = output.partition(b"\n")[2]
@@ -125,11 +125,12 @@ class Setup:
         with suppress(OSError), log.open("ab") as file:  # on a full disk, what the command met says more
             file.write(self.redactor.text(f"$ {shown}\n").encode(errors="replace") + said)
         if ended.cause == "exited" and ended.exit_code == 0:
-            return ""
+            return None
         how = "was stopped after" if ended.cause == "wall_limit" else f"ended with exit code {ended.exit_code} after"
-        last = _telling_line(said.decode(errors="replace"))
+        printed = said.decode(errors="replace")
+        last = _telling_line(printed)
         told = self.redactor.text(f"setup: `{shown}` {how} {ended.wall_seconds:.0f} s")
-        return f"{told}: {last}" if last else told
+        return SetupError(f"{told}: {last}" if last else told, last_lines(printed))
 
     def _variables(self, view: View) -> dict[str, str]:
         given = variables(view, self.spec)

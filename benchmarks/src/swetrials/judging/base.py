@@ -23,7 +23,8 @@ class Submission:
     ``artifacts`` maps the name of each document that the skill asked for to its text, ``None`` where the trial did not
     leave it. ``patch`` is the change as bytes, ``None`` or empty when there is none. ``hidden_files`` maps a path in
     the repository to the file or folder that the tests judge puts there. ``solution`` is the change that people made,
-    as a patch, where the dataset has one. ``environment`` is what the task's commands run in.
+    as a patch, where the dataset has one. ``flaky`` are tests that say nothing, as the dataset's check has found: they
+    are in no list of ``task`` any more. ``environment`` is what the task's commands run in.
     """
 
     task: Task
@@ -35,6 +36,7 @@ class Submission:
     patch: bytes | None
     hidden_files: Mapping[str, Path] = field(default_factory=dict)
     solution: bytes | None = None
+    flaky: frozenset[str] = frozenset()
     environment: EnvironmentSpec = field(default_factory=EnvironmentSpec)
 
 

@@ -10,6 +10,7 @@ import anyio
 from swetrials.environments.work_context import WorkContext
 from swetrials.errors import KnownError
 from swetrials.judging import Judge, Submission
+from swetrials.judging.task_checks import without_flaky
 from swetrials.records.dataset import Task
 from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
 from swetrials.records.metrics import PATCH, Metrics, documents_in
@@ -112,7 +113,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
     task = next(task for task in dataset.dataset.tasks if task.id == metrics.task)
     texts = {name: _text(folder.path / name) for name in documents_in(metrics.artifacts_expected)}
     patch, solution = folder.path / PATCH, dataset.solution(task)
-    return Submission(
+    submission = Submission(
         task=task,
         trial_id=metrics.trial.id,
         outcome=metrics.outcome,
@@ -124,6 +125,7 @@ def submission_for(folder: TrialFolder, metrics: Metrics, dataset: LoadedDataset
         solution=read_bytes(solution) if solution else None,
         environment=dataset.dataset.environment_of(task),
     )
+    return without_flaky(submission, dataset)
 
 
 def _text(path: Path) -> str | None:

@@ -59,6 +59,8 @@ class TestsJudge:
         }
         if submission.solution is not None:
             scoring["solution"] = sha256_of(submission.solution)
+        if submission.flaky:
+            scoring["flaky"] = sorted(submission.flaky)
         if asked := submission.environment.sha256:
             scoring["environment"] = asked
         return sha256_of(orjson.dumps(scoring, option=orjson.OPT_SORT_KEYS))

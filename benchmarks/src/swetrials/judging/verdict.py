@@ -8,7 +8,7 @@ from swetrials.judging.reference import Reference
 from swetrials.judging.runner_reports.resolution import Resolution, resolution
 from swetrials.judging.verification import Verified, described
 from swetrials.records.dataset import Verify
-from swetrials.records.evaluation import CanaryTest, VerificationFinding
+from swetrials.records.evaluation import CanaryTest, CommandResult, VerificationFinding
 
 _NAMED = 20
 # Missing tests that are findings of their own; the record's list of tests has the others.
@@ -48,6 +48,7 @@ def verdict(verify: Verify, verified: Verified, reference: Reference | None = No
         return Verdict(not failed and not lost, (*lost, *failed), None)
     expected, excused = (reference.expected, reference.excused) if reference else ((), ())
     found = resolution(verify, verified.states, verified.faults, expected, excused)
+    failed = tuple(described(result) for result in verified.verified if _tells(result, verified))
     return Verdict(found.resolved and not lost, (*lost, *found.reasons, *failed), found)
 
 
@@ -83,6 +84,12 @@ def findings_of(verified: Verified, said: Verdict) -> Iterator[VerificationFindi
         yield VerificationFinding(kind="missing-test", told=f"{states.get(one, 'missing')}: {one}")
     if len(missing) > _NAMED:
         yield VerificationFinding(kind="missing-test", told=f"and {len(missing) - _NAMED:,} more")
+
+
+def _tells(result: CommandResult, verified: Verified) -> bool:
+    """Whether how a command ended says something: beside a canary test that has to fail a failure is as it should be."""
+    guarded = {canary.command for canary in verified.canaries if canary.expected == "failed"}
+    return not result.passed and (breakdown(result) is not None or " ".join(result.argv) not in guarded)
 
 
 def _lost(verified: Verified) -> Iterator[CanaryTest]:

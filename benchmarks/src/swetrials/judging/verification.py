@@ -107,7 +107,8 @@ async def verify_patch(submission: Submission, verify: Verify, patch: bytes, pla
         OSError: the disk is full, or broken.
     """
     async with attempt_space_aside(place.work_root, f"tests-{secrets.token_hex(6)}") as space:
-        return await _verified_in_space(replace(submission, patch=patch), verify, space, place)
+        verified = await _verified_in_space(replace(submission, patch=patch), verify, space, place)
+    return replace(verified, states=verified.states.without(submission.flaky))
 
 
 async def _verified_in_space(submission: Submission, verify: Verify, space: Space, place: WorkContext) -> Verified:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from swetrials.records.checked import CheckState
 from swetrials.records.cost import Cost
 from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.evaluation import Evaluation
@@ -61,6 +62,11 @@ class TrialIdentity(Record):
         None,
         exclude_if=lambda digest: digest is None,
         description="of all that the agent was given, by content; absent: a record of before there was one",
+    )
+    checked: CheckState | None = Field(
+        None,
+        exclude_if=lambda state: state is None,
+        description="how the controls of its task stood when it was planned; absent: no tests, or an older record",
     )
     rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
 

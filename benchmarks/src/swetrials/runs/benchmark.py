@@ -16,6 +16,7 @@ from swetrials.records.check import Check
 from swetrials.records.lock import JudgePin
 from swetrials.records.metrics import Metrics
 from swetrials.records.sealing import closest
+from swetrials.runs.controls import task_controls
 from swetrials.runs.environment_checks import environment_checks, run_sources, shell_check
 from swetrials.runs.forecast import budget_check, forecast
 from swetrials.runs.lockfile import locked
@@ -109,12 +110,14 @@ async def run_plan(
     """
     with _only_run(prepared.plan.scopes):
         recover_killed(prepared.plan.scopes, prepared.prices)
+        controls = await run_sync(task_controls, prepared)
+        prepared = controls.applied(prepared)
         standing = await run_sync(prepared.standings)
         kept = [s for s in standing if options.resume and s.stays(force=options.force)]
         to_run = [s for s in standing if s not in kept]
         expected = forecast(prepared, standing, len(to_run), resume=options.resume)
         on_disk = stale_check(standing, yes=options.yes, resume=options.resume, force=options.force)
-        about = (on_disk, budget_check(prepared, expected))
+        about = (*controls.lines(), on_disk, budget_check(prepared, expected))
         async with AsyncExitStack() as held, prepared.executor.open(prepared.config) as machines:
             more = partial(more_checks, len(to_run)) if more_checks else None
             asked = run_sources(prepared, [standing.trial for standing in to_run])

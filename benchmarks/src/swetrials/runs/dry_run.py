@@ -10,6 +10,7 @@ from swetrials.environments.door import Door, open_because
 from swetrials.records.dataset import repository_name
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.words import counted
+from swetrials.runs.controls import task_controls
 from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.redaction import MASK
 from swetrials.trials.plan import Trial, prompt_for
@@ -21,13 +22,15 @@ def describe(prepared: PreparedRun) -> str:
 
     What is only known at run time (the attempt's id, a port) stands in capitals.
     """
-    plan = prepared.plan
+    controls = task_controls(prepared, look_up=False)
+    plan = controls.applied(prepared).plan
     how = "" if prepared.config.skill else ", by default"
     head = (
-        f"{counted(len(plan.trials), 'trial')}; nothing is run\n"
-        f"skill: {plan.skill.name}{how}; it asks for {', '.join(plan.skill.artifacts)}"
+        f"{counted(len(plan.trials), 'trial')}; nothing is run",
+        f"skill: {plan.skill.name}{how}; it asks for {', '.join(plan.skill.artifacts)}",
+        *(f"{check.name}: {check.detail}" for check in controls.lines()),
     )
-    return "\n\n".join([head, *(_trial(prepared, trial) for trial in plan.trials)])
+    return "\n\n".join(["\n".join(head), *(_trial(prepared, trial) for trial in plan.trials)])
 
 
 def _trial(prepared: PreparedRun, trial: Trial) -> str:
@@ -54,6 +57,7 @@ def _trial(prepared: PreparedRun, trial: Trial) -> str:
     lines = [
         f"== {trial.label}: {trial.folder.path}",
         f"cwd: {view.inside.checkout}  ({prepared.plan.dataset.repo_address(trial.task)} at {trial.task.ref})",
+        *([f"controls: {trial.checked}"] if trial.checked else []),
         f"environment: {environment.kind}, network: {asked.network}, {f'open: {open_why}' if open_why else 'sealed'}",
         *_prepared(asked),
         "argv:",

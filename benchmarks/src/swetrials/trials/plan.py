@@ -10,6 +10,7 @@ from pathlib import Path
 from swetrials.agents.base import Agent, Skill
 from swetrials.agents.skill_file import artifacts_asked_in
 from swetrials.errors import KnownError
+from swetrials.records.checked import CheckState
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Dataset, GroundTruth, Task, repository_name
 from swetrials.records.environment import EnvironmentSpec
@@ -29,12 +30,16 @@ class PlanError(KnownError):
 
 @dataclass(frozen=True)
 class Trial:
-    """One task x repeat of a run, before it has run."""
+    """One task x repeat of a run, before it has run.
+
+    ``checked`` tells how the controls of its task stand; ``None``: nobody looked, or it has no tests.
+    """
 
     task: Task
     repeat: int
     scope: str
     folder: TrialFolder
+    checked: CheckState | None = None
 
     @property
     def label(self) -> str:

@@ -17,4 +17,9 @@ def plain_lines(output: str) -> Iterator[str]:
 
 def last_line(output: str) -> str:
     """Return the last line that says something, without a terminal's colours; at most 300 characters of it."""
-    return next((line for line in reversed(list(plain_lines(output))) if line), "")[:MOST_OF_A_LINE]
+    return next(iter(last_lines(output, 1)), "")
+
+
+def last_lines(output: str, most: int = 5) -> list[str]:
+    """Return the last lines that say something, each as :func:`last_line` has it."""
+    return [line[:MOST_OF_A_LINE] for line in plain_lines(output) if line][-most:]

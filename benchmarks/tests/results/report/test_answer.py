@@ -51,7 +51,7 @@ def test_a_rehearsal_ranks_nothing_and_leads_to_a_real_run() -> None:
         "few_tasks",
     }
     assert "not_sealed" not in texts, "its trials were sealed"
-    assert "not_sealed" in {missing.code for missing in found.parts[0].not_earned}, "these ran before there were seals"
+    assert "not_sealed" not in {missing.code for missing in found.parts[0].not_earned}, "nor of these one"
     assert found.next_command.startswith("swetrials e2e --provider endpoint")
 
 

@@ -1,7 +1,7 @@
 """The states of tests as reports tell them, under limits, whoever has written the report."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
 from swetrials.records.dataset import MOST_OF_A_TEST_ID
@@ -53,6 +53,13 @@ class States:
         elif known != state:
             self.differing.add(name)
             self.by_id[name] = worse(known, state)
+
+    def without(self, ids: Set[str]) -> "States":
+        """Return what is told of all tests but some."""
+        if not ids:
+            return self
+        by_id = {one: state for one, state in self.by_id.items() if one not in ids}
+        return States(by_id, self.differing - ids, self.told)
 
 
 def worse(one: TestState, other: TestState) -> TestState:

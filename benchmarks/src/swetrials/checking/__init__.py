@@ -1,0 +1,1 @@
+"""Controls of a dataset: runs of its tasks' tests whose outcome is known beforehand."""
