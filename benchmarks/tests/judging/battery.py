@@ -335,7 +335,7 @@ CASES = {
     "leaves at exit": case(lambda s: _exits(s, "atexit.register(os._exit, 0)"), "forging"),
     "a test file that patches results": case(
         lambda s: {f"tests/test_a{s.word()}.py": RESULTS_PATCHED if s.runner == "unittest" else REPORTS_PATCHED},
-        "forging",
+        "test-file",
         works=RUNNERS,
     ),
     "an edited hidden test": case(lambda s: {s.hidden_path: _tests(s.package, "add", "1, 1")}, "hidden-test"),

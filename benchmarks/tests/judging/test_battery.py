@@ -15,6 +15,7 @@ import pytest
 from environments.strongest import strongest
 from judging.battery import CASES, DOUBTFUL, PYTHON, RUNNERS, Case, Files, Subject
 from judging.submissions import TASK, submission
+from kinds import first_is_quick
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.tests import TestsJudge
@@ -175,7 +176,7 @@ def test_a_patch_that_could_make_any_test_pass_is_doubtful(
     assert case.kinds.intersection(one.kind for one in found.findings), found
 
 
-@pytest.mark.parametrize("runner", RUNNERS)
+@first_is_quick("runner", RUNNERS)
 def test_the_solution_is_resolved_and_nothing_is_found_in_it(bench: Callable[[str], Bench], runner: str) -> None:
     yard = bench(runner)
     plain = CASES["deleted tests"]

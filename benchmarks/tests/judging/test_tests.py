@@ -106,7 +106,7 @@ def test_hidden_tests_fail_on_the_untouched_checkout_and_pass_on_the_patch(
 
 
 def test_every_command_runs_and_the_fraction_counts_them(place: WorkContext, source: Path) -> None:
-    commands = [["true"], ["sh", "-c", "echo no >&2; exit 3"], ["no-such-program-anywhere"], ["test", "-f", "calc.py"]]
+    commands = [["true"], ["sh", "-c", "echo no >&2; exit 3"], ["false"], ["test", "-f", "calc.py"]]
     evaluation = verdict_on(place, trial(source, {"commands": commands}, patch=FIX))
     assert (evaluation.passed, evaluation.fraction) == (False, 0.5)
     assert [result.passed for result in evaluation.results] == [True, False, False, True]

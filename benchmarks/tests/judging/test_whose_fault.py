@@ -36,7 +36,9 @@ def new_file(name: str, text: str) -> bytes:
     return f"{head}@@ -0,0 +1 @@\n+{text}\n".encode()
 
 
-@pytest.mark.parametrize("case", BREAKS)
+@pytest.mark.parametrize(
+    "case", [pytest.param(name, marks=pytest.mark.slow if name == "stopped" else ()) for name in BREAKS]
+)
 def test_what_breaks_down_without_the_patch_as_well_is_void(place: WorkContext, source: Path, case: str) -> None:
     command, told = BREAKS[case]
     verify = {"commands": [command], "timeout_seconds": 1 if case == "stopped" else 60}

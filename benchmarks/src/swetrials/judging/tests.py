@@ -1,6 +1,6 @@
 """The tests judge: the dataset's own commands, run on a fresh checkout with the patch applied."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -23,6 +23,7 @@ from swetrials.records.evaluation import (
     DOUBTFUL,
     TESTS,
     CommandResult,
+    FindingKind,
     TestsEvaluation,
     VerificationFinding,
 )
@@ -33,6 +34,9 @@ from swetrials.workspace.space import SpaceError
 
 _NOT_RUN = (CheckoutFailed, GitError, SealError, SpaceError, OSError)
 # What says nothing of the patch, and nothing of the task either.
+
+_KEPT = 20
+# Findings of one kind.
 
 
 @dataclass(frozen=True)
@@ -202,12 +206,25 @@ class _Run:
 
     def _with_findings(self, evaluation: TestsEvaluation, fate: str) -> TestsEvaluation:
         touched = (one.finding(fate) for one in self.guarded.touched)
-        findings = tuple(dict.fromkeys((*touched, *self.guarded.doubts, *evaluation.findings)))
+        findings = _at_most((*touched, *self.guarded.doubts, *evaluation.findings))
         doubtful = any(one.kind in DOUBTFUL for one in findings)
         return evaluation.model_copy(update={"findings": findings, "doubtful": doubtful})
 
 
 _EITHER = {"solution": "the solution is not resolved here either", "base": "it is the same without the change"}
+
+
+def _at_most(findings: Iterable[VerificationFinding]) -> tuple[VerificationFinding, ...]:
+    """Return the first findings of each kind, and how many more there are: a patch may hold a folder of packages."""
+    by_kind: dict[FindingKind, list[VerificationFinding]] = {}
+    for one in dict.fromkeys(findings):
+        by_kind.setdefault(one.kind, []).append(one)
+    kept: list[VerificationFinding] = []
+    for kind, found in by_kind.items():
+        kept += found[:_KEPT]
+        if len(found) > _KEPT:
+            kept.append(VerificationFinding(kind=kind, told=f"and {len(found) - _KEPT:,} more"))
+    return tuple(kept)
 
 
 def _fraction(verified: Verified, said: Verdict) -> float:

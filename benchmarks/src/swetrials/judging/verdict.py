@@ -10,9 +10,6 @@ from swetrials.judging.verification import Verified, described
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import CanaryTest, CommandResult, VerificationFinding
 
-_NAMED = 20
-# Missing tests that are findings of their own; the record's list of tests has the others.
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -80,10 +77,8 @@ def findings_of(verified: Verified, said: Verdict) -> Iterator[VerificationFindi
         yield VerificationFinding(kind="canary", told=_told(canary))
     missing = said.by_tests.missing if said.by_tests else ()
     states = verified.states.by_id
-    for one in missing[:_NAMED]:
+    for one in missing:
         yield VerificationFinding(kind="missing-test", told=f"{states.get(one, 'missing')}: {one}")
-    if len(missing) > _NAMED:
-        yield VerificationFinding(kind="missing-test", told=f"and {len(missing) - _NAMED:,} more")
 
 
 def _tells(result: CommandResult, verified: Verified) -> bool:

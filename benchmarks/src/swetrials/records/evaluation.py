@@ -169,9 +169,10 @@ FindingKind = Literal[
 
 ``runner-file``: a runner loads it by itself. ``shadowing-module``: it is found in place of the runner or of the
 standard library. ``named-file``: a command runs it. ``hidden-test``: it has a hidden file's path or name.
-``test-file``: tests that were there are deleted, renamed or expected to fail. ``missing-test``: a test that has to pass
-was not told. ``canary``: a canary test came out wrongly. ``report``: the runner's report cannot be believed.
-``comparison``: a method that compares. ``forging``: code that can reach the runner or its report.
+``test-file``: tests that were there are deleted, renamed or expected to fail, or some reach into the runner.
+``missing-test``: a test that has to pass was not told, or was skipped. ``canary``: a canary test came out wrongly.
+``report``: the runner's report cannot be believed, or a command broke down. ``comparison``: a method that compares.
+``forging``: code that can reach the runner or its report.
 """
 
 DOUBTFUL: frozenset[FindingKind] = frozenset({"comparison", "forging"})

@@ -10,6 +10,7 @@ _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _OLD_PLACE = re.compile(rb"@@ -(\d+)(?:,(\d+))? ")
 _MODE = re.compile(rb"^(?:new file mode|new mode|index [0-9a-f]+\.\.[0-9a-f]+) (\d{6})$", re.MULTILINE)
 _INDEX = re.compile(rb"^index [0-9a-f]+\.\.[0-9a-f]+", re.MULTILINE)
+_SIGNATURE = re.compile(rb"\n-- ?\n\d+\.\d[^\n]*\s*\Z")
 _ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
@@ -88,8 +89,10 @@ def patch_sections(patch: bytes) -> tuple[PatchSection, ...]:
     """Return each file's part of a patch as ``git diff`` writes it; what stands before the first belongs to none.
 
     The format is that of git-diff's "Generating patch text with -p". A patch without ``diff --git`` lines has no
-    sections, and no file is known of a section whose paths cannot be told.
+    sections, and no file is known of a section whose paths cannot be told. The signature that ``git format-patch``
+    puts at the end is none of the last file's.
     """
+    patch = _SIGNATURE.sub(b"\n", patch)
     starts = [match.start() for match in re.finditer(rb"^diff --git ", patch, re.MULTILINE)]
     return tuple(_section(patch[start:end]) for start, end in pairwise([*starts, len(patch)]))
 

@@ -12,6 +12,7 @@ from swetrials.judging.guards.runner_files import loaded_by
 from swetrials.judging.guards.shadowing import Shadowing
 from swetrials.judging.guards.test_files import done_to_tests, is_test
 from swetrials.judging.hidden import hidden_paths
+from swetrials.judging.runner_reports.states import printable
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import FindingKind, VerificationFinding
 from swetrials.workspace.patch_sections import PatchSection, only, patch_sections
@@ -41,8 +42,7 @@ class Touched:
 
     def finding(self, fate: str = "") -> VerificationFinding:
         """Return it as the record has it, with what became of it."""
-        told = "; ".join(filter(None, (self.why, self.fate or fate)))
-        return VerificationFinding(kind=self.kind, file=self.file, told=told)
+        return _finding(self.kind, self.file, "; ".join(filter(None, (self.why, self.fate or fate))))
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class _Change:
                 done = set(done_to_tests(section)).difference(*map(done_to_tests, theirs))
                 yield from ((section, Touched("test-file", path, told)) for told in sorted(done))
                 _, ways = self._added(section, path)
-                yield from ((section, Touched("forging", path, way)) for way in ways)
+                yield from ((section, Touched("test-file", path, way)) for way in ways)
 
     def _doubts(self) -> Iterator[VerificationFinding]:
         for section in self.sections:
@@ -201,10 +201,9 @@ class _Change:
                 continue
             comparing, reaching = self._added(section, path)
             for name in comparing:
-                told = f"a method that compares is another one: {name}"
-                yield VerificationFinding(kind="comparison", file=path, told=told)
+                yield _finding("comparison", path, f"a method that compares is another one: {name}")
             for way in reaching:
-                yield VerificationFinding(kind="forging", file=path, told=way)
+                yield _finding("forging", path, way)
 
     def _added(self, section: PatchSection, path: str) -> tuple[Sequence[str], Sequence[str]]:
         """Return what the patch adds of doubtful code, without the kinds that the solution adds to the same file."""
@@ -228,3 +227,8 @@ class _Change:
         if any(path in self._solved_at for path in section.paths):
             return "it is as the solution has it"
         return "it was left out" if section.old_path is None else "it is as it was before the change"
+
+
+def _finding(kind: FindingKind, file: str, told: str) -> VerificationFinding:
+    """Return a finding whose words a screen and a record can show, whatever the patch calls its files."""
+    return VerificationFinding(kind=kind, file=printable(file), told=printable(told))

@@ -14,7 +14,12 @@ from swetrials.judging.guards.test_files import is_test_folder
 RUNNERS = frozenset({"_pytest", "iniconfig", "nose", "nose2", "pluggy", "py", "pytest", "unittest", "xdist"})
 """Modules that run tests, or that those import before anything else."""
 
-_IMPORTED = sys.stdlib_module_names | RUNNERS
+_BESIDE = frozenset(
+    {"anyio", "attr", "coverage", "exceptiongroup", "execnet", "hypothesis", "packaging", "pygments", "tomli"}
+)
+# What runners and their plugins import before any test.
+
+_IMPORTED = sys.stdlib_module_names | RUNNERS | _BESIDE
 _SUFFIXES = (".py", ".pyc", ".so", ".pyd")
 _ALWAYS_SEARCHED = frozenset({"", "src", "lib"})
 
@@ -43,7 +48,7 @@ class Shadowing:
         for count, part in enumerate(parts):
             folder, is_file = "/".join(parts[:count]), count == len(parts) - 1
             name = part.split(".")[0] if is_file and part.endswith(_SUFFIXES) else part
-            if name not in _IMPORTED or not self._is_searched(folder):
+            if not (name in _IMPORTED or name.startswith("pytest_")) or not self._is_searched(folder):
                 continue
             module = f"{folder}/{name}".lstrip("/")
             imported = (name != part or is_link) if is_file else f"{module}/__init__.py" in self.added
