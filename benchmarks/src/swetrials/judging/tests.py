@@ -32,6 +32,9 @@ from swetrials.store.files import sha256_of
 from swetrials.workspace.git import GitError
 from swetrials.workspace.space import SpaceError
 
+_RULES = 2
+# Raised where the harness comes to another verdict on the same tests: what was scored by other rules is scored anew.
+
 _NOT_RUN = (CheckoutFailed, GitError, SealError, SpaceError, OSError)
 # What says nothing of the patch, and nothing of the task either.
 
@@ -53,11 +56,14 @@ class TestsJudge:
     def scored_sha256(self, submission: Submission) -> str:
         """Return the hash of the commands, their limit, what they run in, the hidden files' bytes and the solution's.
 
+        The harness's own rules are in it by a number.
+
         Raises:
             OSError: a hidden file cannot be read.
         """
         verify = submission.task.verify
         scoring: dict[str, object] = {
+            "rules": _RULES,
             "verify": verify.model_dump(mode="json", exclude={"hidden_files", "solution"}) if verify else None,
             "hidden_files": contents(submission.hidden_files),
         }
