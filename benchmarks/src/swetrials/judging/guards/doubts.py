@@ -211,7 +211,9 @@ def _bound_to_runner(tree: ast.Module) -> frozenset[str]:
 
 def _modules_by_name(tree: ast.Module) -> dict[str, str]:
     """Return the module behind each other name that an import gives one."""
-    aliases = (alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names)
+    aliases = (
+        alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
+    )
     return {alias.asname: alias.name.rpartition(".")[2] for alias in aliases if alias.asname}
 
 
