@@ -1,6 +1,7 @@
 """Files that could be taken for a hidden one, or that would be loaded in its place."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 
@@ -18,14 +19,22 @@ def taken_for(path: str, hidden: Collection[str], *, is_new: bool) -> str | None
         return "it has the path of a hidden file"
     if not is_new:
         return None
+    by_name, by_module = _found_by(frozenset(hidden))
     given = PurePosixPath(path)
-    for one in map(PurePosixPath, hidden):
-        if one.name == "__init__.py":
-            continue
-        if given.name == one.name:
-            return f"it has the name of the hidden file {one}"
-        module = one.with_suffix("")
-        same_stem = given.parent == one.parent and given.name.split(".")[0] == one.stem
-        if one.suffix and (module in (given, *given.parents) or same_stem):
+    if one := by_name.get(given.name):
+        return f"it has the name of the hidden file {one}"
+    stem = given.parent / given.name.split(".")[0]
+    for module in (stem, given, *given.parents):
+        if one := by_module.get(str(module)):
             return f"it would be loaded in place of the hidden file {one}"
     return None
+
+
+@lru_cache(maxsize=4)
+def _found_by(hidden: frozenset[str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the hidden files by their names, and by their paths without the suffix: a patch may have many files."""
+    files = [one for one in map(PurePosixPath, sorted(hidden)) if one.name != "__init__.py"]
+    by_module = {str(one.parent / one.name.split(".")[0]): str(one) for one in files if one.suffix}
+    return {one.name: str(one) for one in files}, {
+        str(one.with_suffix("")): str(one) for one in files if one.suffix
+    } | by_module
