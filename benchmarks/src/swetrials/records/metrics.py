@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from swetrials.records.cost import Cost
+from swetrials.records.dataset import RankBy
 from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.limits import Limits
@@ -55,6 +56,9 @@ class TrialIdentity(Record):
         None,
         exclude_if=lambda digest: digest is None,
         description="of all that the agent was given, by content; absent: a record of before there was one",
+    )
+    rank_by: RankBy | None = Field(
+        None, exclude_if=lambda rank_by: rank_by is None, description="what its dataset ranks by; absent: not told"
     )
     rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
 

@@ -12,7 +12,8 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from swetrials.records.cost import Basis, CostStatus
-from swetrials.records.evaluation import UNNAMED, judge_label
+from swetrials.records.dataset import RankBy
+from swetrials.records.evaluation import UNNAMED, Evidence, judge_label
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.record import PathPart
@@ -47,6 +48,7 @@ class IdentityPart(RecordPart):
     dataset: str
     task_sha256: str | None = None
     given_sha256: str | None = None
+    rank_by: RankBy | None = None
     rehearsal: bool
 
 
@@ -253,6 +255,9 @@ class TestsPart(RecordPart):
     fraction: float | None = None
     report: str | None = None
     resolved: bool | None = None
+    evidence: Evidence | None = None
+    doubtful: bool = False
+    void_reason: str = ""
     fail_to_pass: CountPart | None = None
     pass_to_pass: CountPart | None = None
 
@@ -260,6 +265,18 @@ class TestsPart(RecordPart):
     def resolves(self) -> bool | None:
         """Whether the patch resolves the task; an older record tells how commands ended, and nothing else."""
         return self.passed if self.resolved is None else self.resolved
+
+    @property
+    def stands_on(self) -> Evidence | None:
+        """What the verdict stands on; an older record tells it by its report. ``None``: there is no verdict."""
+        if self.resolves is None:
+            return None
+        return self.evidence or ("exit-code" if self.report in {None, "exit-code"} else "tests")
+
+    @property
+    def regressions(self) -> int | None:
+        """How many tests that had to stay green are not; ``None``: no single test was told."""
+        return None if self.pass_to_pass is None else self.pass_to_pass.total - self.pass_to_pass.passed
 
 
 class JudgmentPart(RecordPart):
@@ -313,6 +330,9 @@ class TrialReading:
     judge: str | None = None
     """Whose scores are asked for, by full name; ``None``: the headline's."""
 
+    rank_by: RankBy | None = None
+    """What is asked for to rank by; ``None``: what the trial's own record says."""
+
     @property
     def completed(self) -> bool:
         """Whether model and agent did what was asked, however well."""
@@ -341,20 +361,23 @@ class TrialReading:
         return self.evaluation.tests_judgment if self.evaluation else None
 
 
-def read_trial(folder: TrialFolder, tree: Path, judge: str | None = None) -> TrialReading:
+def read_trial(
+    folder: TrialFolder, tree: Path, judge: str | None = None, rank_by: RankBy | None = None
+) -> TrialReading:
     """Read one trial; scores that belong to an earlier trial in its folder are none.
 
     Args:
         folder: the trial's.
         tree: what its name is to be relative to.
         judge: whose scores are asked for, by full name; ``None``: the headline's.
+        rank_by: what to rank by; ``None``: what the record says.
 
     Raises:
         RecordError: one of its files cannot be read.
     """
     metrics = read_part(folder.file_to_read, MetricsPart)
     evaluation = read_scores(folder, metrics.trial.id, EvaluationPart)
-    return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation, judge)
+    return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation, judge, rank_by)
 
 
 def read_scores(folder: TrialFolder, trial_id: str, kind: type[S]) -> S | None:

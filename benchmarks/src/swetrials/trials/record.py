@@ -169,6 +169,7 @@ def _identity(ledger: TrialLedger) -> TrialIdentity:
         dataset_sha256=dataset.sha256,
         task_sha256=dataset.task_sha256(trial.task),
         given_sha256=_given(ledger),
+        rank_by=dataset.dataset.ranked_by,
         rehearsal=ledger.context.provider.scripted,
     )
 
