@@ -69,7 +69,7 @@ class Candidate(Record):
 
 
 class PassK(Record):
-    """How likely ``k`` repeats of a task all succeed, as a mean over tasks; an estimate without bias."""
+    """How likely ``k`` repeats of a task all succeed, or one of them, as a mean over tasks; without bias."""
 
     k: int = Field(ge=1)
     probability: Estimate
@@ -80,7 +80,8 @@ class Reliability(Record):
 
     tasks: int
     repeats: int = Field(description="the fewest valid repeats of one of these tasks: the largest k")
-    pass_k: tuple[PassK, ...] = Field(description="for k from 1 to repeats")
+    pass_k: tuple[PassK, ...] = Field(description="that all k succeed; for k from 1 to repeats")
+    pass_at_k: tuple[PassK, ...] = Field((), description="that one of k succeeds at least; likewise")
     flip_rate: Estimate = Field(description="how likely two repeats of one task end differently, mean over tasks")
 
 

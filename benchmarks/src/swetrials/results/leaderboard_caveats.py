@@ -1,9 +1,10 @@
 """What a reader of a leaderboard has to know before taking its figures for more than they are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from swetrials.records.leaderboard import ModelStanding
+from swetrials.records.leaderboard import ModelStanding, ResolveStanding
 from swetrials.results.candidates import by_candidate
+from swetrials.results.ranking import rank_by_of
 from swetrials.results.resampling import BOOTSTRAP_TASKS
 from swetrials.results.sealing_words import all_sealed, sealing_words, unlike
 from swetrials.results.trial_row import TrialRow
@@ -19,6 +20,8 @@ def caveats(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Ite
     yield from of_sealing(standings, rows)
     yield from _of_samples(standings, rows)
     yield from _of_costs(standings)
+    if rank_by_of(rows) == "resolved":
+        yield from _of_resolving(standings)
     yield from _of_judging(standings, rows)
 
 
@@ -85,6 +88,22 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
     bounds = [one.label for one in standings if one.cost_is_lower_bound]
     if bounds:
         yield f"Costs are at least what is shown, and a place on the frontier may be too good: {_list(bounds)}."
+
+
+def _of_resolving(standings: Sequence[ModelStanding]) -> Iterator[str]:
+    def told(number: Callable[[ResolveStanding], int]) -> str:
+        return _list([f"{one.label} ({n})" for one in standings if one.resolve and (n := number(one.resolve))])
+
+    if found := told(lambda one: one.evidence.get("exit-code", 0)):
+        yield f"Resolved by exit codes alone, which is weak evidence, no single test being told: {found}."
+    if found := told(lambda one: one.evidence.get("weak", 0)):
+        yield f"Verdicts that the patch may have swayed, as it changes what the runner loads: {found}."
+    if found := told(lambda one: one.doubtful):
+        yield f"Verdicts that the patch could have forged: {found}."
+    if found := told(lambda one: one.void):
+        yield f"Trials whose verification says nothing of the patch are in no rate: {found}."
+    if found := told(lambda one: one.unchecked):
+        yield f"Completed trials that no test has checked are in no rate: {found}."
 
 
 def _of_judging(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:

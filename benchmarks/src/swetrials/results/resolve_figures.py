@@ -98,6 +98,11 @@ class ResolveFigures:
         return of_all(self.counted, _minutes)
 
     @property
+    def total_cost_usd(self) -> float | None:
+        """Dollars of :attr:`counted` trials together; ``None``: there is none, or a cost is not known."""
+        return total(self.costs) if self.costs else None
+
+    @property
     def costs_are_lower_bound(self) -> bool:
         """:attr:`costs` are at least what they say."""
         return any(row.cost_is_lower_bound for row in self.counted)

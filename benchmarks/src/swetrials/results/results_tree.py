@@ -11,7 +11,8 @@ from swetrials.records.dataset import RankBy
 from swetrials.records.evaluation import Evidence
 from swetrials.records.metrics import PATCH
 from swetrials.records.words import counted
-from swetrials.results.trial_reading import TestsPart, TrialReading, read_trial
+from swetrials.results.evaluation_parts import TestsPart
+from swetrials.results.trial_reading import TrialReading, read_trial
 from swetrials.results.trial_row import TrialRow
 from swetrials.store.files import ForeignRecordError, RecordError, elsewhere
 from swetrials.store.results import none_in, told_apart, trial_folders
