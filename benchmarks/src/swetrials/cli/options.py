@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -76,6 +76,12 @@ JudgeChosen = Annotated[
         "--judge",
         help="Take this judge's scores, such as codex/MODEL; the beginning will do. Default: each trial's first judge.",
         metavar="NAME",
+    ),
+]
+RankByChosen = Annotated[
+    Literal["resolved", "rubric"] | None,
+    typer.Option(
+        help="Rank by this. Default: what the trials' dataset says; of older trials, what they were judged by."
     ),
 ]
 JudgeNames = Annotated[

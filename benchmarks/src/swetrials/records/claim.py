@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from swetrials.records.dataset import RankBy
 from swetrials.records.leaderboard import Estimate, PairedDifference
 from swetrials.records.record import Record
 
@@ -36,7 +37,8 @@ class Settling(Record):
 class Claim(Record):
     """Two runs over shared tasks: what may be said of score and cost."""
 
+    rank_by: RankBy = Field("rubric", description="what the two are set apart by")
     rehearsal: bool = Field(description="of the scripted model: it says nothing about any model")
-    score: PairedDifference
+    score: PairedDifference = Field(description="of scores, or of resolve rates")
     cost: CostRatio
     settling: Settling | None = Field(description="None: settled already, or fewer than two shared tasks")

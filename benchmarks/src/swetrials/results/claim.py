@@ -14,11 +14,12 @@ from swetrials.results.mixtures import (
 )
 from swetrials.results.paired import paired, ratio_of_means, sign_flip_p, task_differences
 from swetrials.results.power import settling
+from swetrials.results.ranking import rank_by_of, settled
 from swetrials.results.trial_row import TrialRow
 
 
 def claim(first: Sequence[TrialRow], second: Sequence[TrialRow], *, tie_band: float | None = None) -> Claim:
-    """Compare two runs: difference of scores, ratio of costs, and what would settle an open question.
+    """Compare two runs: difference of scores or resolve rates, ratio of costs, and what would settle an open question.
 
     Args:
         first: the trials of one run.
@@ -30,13 +31,15 @@ def claim(first: Sequence[TrialRow], second: Sequence[TrialRow], *, tie_band: fl
     """
     refuse_rehearsals_beside_real((*first, *second))
     refuse_several_scorings((*first, *second))
-    a, b = _only_candidate(first), _only_candidate(second)
+    together = settled((*first, *second))
+    a, b = _only_candidate(together[: len(first)]), _only_candidate(together[len(first) :])
     [score] = judged([paired(a, b)], tie_band)
     return Claim(
+        rank_by=rank_by_of(together),
         rehearsal=first[0].rehearsal,
         score=score,
         cost=_cost_ratio(a, b),
-        settling=settling(a.scores, b.scores) if score.p is not None and score.p > SIGNIFICANCE else None,
+        settling=settling(a.ranked, b.ranked) if score.p is not None and score.p > SIGNIFICANCE else None,
     )
 
 

@@ -8,10 +8,11 @@ from swetrials.records.comparison import ComparedRun, Comparison, Mean, Measure,
 from swetrials.records.fingerprint import Fingerprint
 from swetrials.records.lock import RunLock
 from swetrials.records.metrics import HostingRecord
-from swetrials.results.figures import Figures, Values, mean
+from swetrials.results.figures import Figures
 from swetrials.results.mixtures import MixtureError, refuse_other_wordings
 from swetrials.results.sealing_words import ran_in, sealing_words, telling
 from swetrials.results.summary import OF_A_TASK, ScoredTrial, SummaryError
+from swetrials.results.task_values import Values, mean
 from swetrials.store.files import RecordError, read_record
 from swetrials.store.results import LOCK
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from swetrials.errors import KnownError
-from swetrials.results.figures import Figures, mean
+from swetrials.results.figures import Figures
 from swetrials.results.mixtures import refuse_mixtures
+from swetrials.results.task_values import mean
 from swetrials.results.trial_row import TrialRow
 
 

@@ -17,7 +17,7 @@ FAILED, PARTLY, UNSCORED, NOT_VALID = "F", "*", "?", "-"
 def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
     """Return the scores of each task, tier by tier, tasks that came out best on top, models by their place."""
     labels = {standing.key: standing.label for standing in board.standings}
-    scores = [cell.score for cell in cells if cell.score is not None]
+    scores = [cell.ranked for cell in cells if cell.ranked is not None]
     by_task: dict[str, list[ChartCell]] = {}
     for cell in cells:
         by_task.setdefault(cell.task, []).append(_cell(cell, labels[cell.candidate], scores))
@@ -29,8 +29,8 @@ def task_map(board: Leaderboard, cells: Sequence[TaskCell]) -> alt.VConcatChart:
 
 
 def _cell(cell: TaskCell, label: str, scores: Sequence[float]) -> ChartCell:
-    if cell.score is None:
+    if cell.ranked is None:
         text = FAILED if cell.failed else NOT_VALID if cell.not_valid else UNSCORED
         return ChartCell(cell.task, label, text, PANEL, INK)
-    fill = score_shade(cell.score, scores)
-    return ChartCell(cell.task, label, f"{cell.score:.0f}{PARTLY if cell.failed else ''}", fill, ink_on(fill))
+    fill = score_shade(cell.ranked, scores)
+    return ChartCell(cell.task, label, f"{cell.ranked:.0f}{PARTLY if cell.failed else ''}", fill, ink_on(fill))

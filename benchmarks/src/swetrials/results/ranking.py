@@ -1,0 +1,62 @@
+"""What trials are ranked by, and the words for it.
+
+Models are ranked by whether their patches **resolve** the tasks, or by the score of a judge's **rubric**. Either way a
+trial's figure is 0 to 100, and everything that ranks takes it from :attr:`~swetrials.results.figures.Figures.ranked`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from swetrials.records.dataset import RankBy
+from swetrials.results.trial_row import TrialRow
+
+
+@dataclass(frozen=True)
+class RankingWords:
+    """What is ranked, as people call it."""
+
+    figure: str
+    """Of one candidate: ``score``, ``resolve rate``."""
+
+    points: str
+    """The unit of a difference."""
+
+    sign: str
+    """What stands right behind a figure of 0 to 100; empty: nothing."""
+
+    higher: str
+    """What the better one does."""
+
+    equal: str
+    """What figures of two candidates count as where they do not differ."""
+
+
+WORDS: Final[Mapping[RankBy, RankingWords]] = {
+    "rubric": RankingWords("score", "points", "", "scores higher", "equal scores"),
+    "resolved": RankingWords("resolve rate", "percentage points", " %", "resolves more", "equal resolve rates"),
+}
+
+
+def rank_by_of(rows: Iterable[TrialRow]) -> RankBy:
+    """Return what these trials are ranked by together: what they say.
+
+    Where none says it: by rubric where one of them has a score, else resolved where one has a verdict of the tests.
+    Trials that say different things are refused or told by :mod:`swetrials.results.mixtures`.
+    """
+    rows = list(rows)
+    told = {row.rank_by for row in rows if row.rank_by is not None}
+    if len(told) == 1:
+        return told.pop()
+    scored = any(row.score is not None for row in rows)
+    return "resolved" if not scored and any(row.resolved is not None for row in rows) else "rubric"
+
+
+def settled(rows: Sequence[TrialRow]) -> list[TrialRow]:
+    """Return trials that are ranked together, each of which knows by what.
+
+    What says nothing, as older records do, is ranked as :func:`rank_by_of` says of all of them.
+    """
+    if rank_by_of(rows) == "rubric":  # which is what a row that says nothing counts as
+        return list(rows)
+    return [row if row.rank_by is not None else replace(row, rank_by="resolved") for row in rows]
