@@ -44,7 +44,7 @@ def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) ->
         yield (
             "A single task: means have no intervals, and another task may come out otherwise."
             if tasks == 1
-            else f"{tasks} tasks are few: intervals are wide, and assume that scores vary as a bell curve does."
+            else f"{tasks} tasks are few: intervals are wide{_AS_A_BELL if rank_by_of(rows) == 'rubric' else ''}."
         )
     if tasks > 1 and max(one.repeats for one in standings) == 1:
         yield (
@@ -54,7 +54,11 @@ def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) ->
     apart = [one.label for one in standings if one.tasks < tasks]
     if apart:
         yield f"Not run on all {tasks} tasks, so that their means are over other work: {_list(apart)}."
-    failing = [f"{one.label} ({one.completed} of {one.valid})" for one in standings if one.completed < one.valid]
+    failing = (
+        []
+        if rank_by_of(rows) == "resolved"
+        else [f"{one.label} ({one.completed} of {one.valid})" for one in standings if one.completed < one.valid]
+    )
     if failing:
         yield (
             "Failed trials are outside the means of scores and costs, and inside the completion rate. Completed: "
@@ -65,8 +69,11 @@ def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) ->
         yield f"Trials that failed for another reason than model or agent are in no mean: {_list(invalid)}."
 
 
+_AS_A_BELL = ", and assume that scores vary as a bell curve does"
+
+
 def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
-    if len({one.hosting for one in standings if one.cost_usd.value is not None}) > 1:
+    if len({one.hosting for one in standings if one.ranked_cost_usd.value is not None}) > 1:
         yield (
             "Costs stand on different bases (prices of tokens, hours of machines): across them they compare roughly, "
             "and the combined frontier with them."
@@ -75,7 +82,7 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
     if unknown:
         yield f"Costs are not known for every trial, so that they are on no frontier: {_list(unknown)}."
     heavy = [
-        f"{one.label} ({one.cost_usd.largest_share:.0%})" for one in standings if one.cost_usd.largest_share is not None
+        f"{one.label} ({share:.0%})" for one in standings if (share := one.ranked_cost_usd.largest_share) is not None
     ]
     if heavy:
         yield (
@@ -85,7 +92,7 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
     tokens = [one.label for one in standings if one.tokens_are_lower_bound]
     if tokens:
         yield f"Tokens are at least what is shown, as a trial was cut: {_list(tokens)}."
-    bounds = [one.label for one in standings if one.cost_is_lower_bound]
+    bounds = [one.label for one in standings if one.ranked_cost_is_lower_bound]
     if bounds:
         yield f"Costs are at least what is shown, and a place on the frontier may be too good: {_list(bounds)}."
 
@@ -107,13 +114,18 @@ def _of_resolving(standings: Sequence[ModelStanding]) -> Iterator[str]:
 
 
 def _of_judging(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
-    unscored = [f"{one.label} ({one.completed - one.scored})" for one in standings if one.scored < one.completed]
-    if unscored:
-        yield f"Completed trials without a score are not in the score mean: {_list(unscored)}."
+    if rank_by_of(rows) == "rubric":
+        yield from _of_unscored(standings)
     scored = [row for row in rows if row.score is not None]
     ungrounded = sum(row.repo_grounded is False for row in scored)
     if ungrounded:
         yield f"In {ungrounded} of {len(scored)} scored trials the judge read no file of the repository."
+
+
+def _of_unscored(standings: Sequence[ModelStanding]) -> Iterator[str]:
+    unscored = [f"{one.label} ({one.completed - one.scored})" for one in standings if one.scored < one.completed]
+    if unscored:
+        yield f"Completed trials without a score are not in the score mean: {_list(unscored)}."
 
 
 def _list(names: Sequence[str]) -> str:

@@ -58,6 +58,12 @@ class RankingWords:
     trial: str
     """What the cost beside it is a mean over."""
 
+    nothing_shared: str
+    """Why two have no costs to compare."""
+
+    form: str
+    """How a difference is written."""
+
     settled_by: str
     """The command that gives what is ranked to trials that have none."""
 
@@ -78,6 +84,8 @@ WORDS: Final[Mapping[RankBy, RankingWords]] = {
         equal="equal scores",
         known="scored task",
         trial="completed trial",
+        nothing_shared="no task was completed by both",
+        form="+.1f",
         settled_by="swetrials judge",
     ),
     "resolved": RankingWords(
@@ -95,6 +103,8 @@ WORDS: Final[Mapping[RankBy, RankingWords]] = {
         equal="equal resolve rates",
         known="checked task",
         trial="trial, failures too",
+        nothing_shared="no task was checked for both",
+        form="+.0f",
         settled_by="swetrials judge --judge tests",
     ),
 }

@@ -33,11 +33,18 @@ def _sealing(comparison: Comparison) -> str:
     return f"not run alike, so that they compare roughly: A {first.sealing}; B {second.sealing}"
 
 
-def closing() -> str:
+def closing(comparison: Comparison) -> str:
     """Return the line below the table."""
+    by_resolved = comparison.claim is not None and comparison.claim.rank_by == "resolved"
+    resolved = (
+        "The resolve rate and the cost per resolved task are of valid trials with a verdict, and failures without one. "
+    )
+    scored = any(measure.name == "score" for measure in comparison.measures)
+    means = "Score, cost" if scored else "Cost"
+    of_valid = "completed" if by_resolved else "completed and passed tests"
     return (
-        "Each task weighs alike. Score, cost, turns, tokens and times are of completed trials; completed and passed "
-        "tests of valid ones. Differences without an interval rank nothing."
+        f"Each task weighs alike. {resolved if by_resolved else ''}{means}, turns, tokens and times are of completed "
+        f"trials; {of_valid} of valid ones. Differences without an interval rank nothing."
     )
 
 

@@ -1,4 +1,4 @@
-"""The answer in a sentence or two: what is ranked highest, what cannot be told from it, and which of these costs least."""
+"""The answer in a sentence or two: what comes first, what cannot be told from it, and which of these costs least."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -131,7 +131,7 @@ _DENOMINATORS: Final[Mapping[RankBy, str]] = {
     ),
     "resolved": (
         "A task is resolved by a patch with which its tests pass, however the trial ended; a trial that model or agent "
-        "failed without one has not resolved it. The rate is a mean over tasks, with its 95% interval in small letters. "
+        "failed without one has not resolved it. The rate is a mean over tasks; 95% intervals are in small letters. "
         "Dollars and minutes per resolved task are all that these trials took, failures too, over those resolved. The "
         "cost of a trial is over the same trials, its time over completed ones. "
         + _BELOW_THE_FRONTIER.format(figure="resolve rate")
