@@ -37,6 +37,12 @@ class RankingWords:
     sign: str
     """What stands right behind a figure of 0 to 100; empty: nothing."""
 
+    does: str
+    """What a model does that has it."""
+
+    well: str
+    """How, where it does so as another does: at least as ``well``."""
+
     most: str
     """What the best of several does."""
 
@@ -77,6 +83,8 @@ WORDS: Final[Mapping[RankBy, RankingWords]] = {
         short_axis="mean score (0 to 100)",
         points="points",
         sign="",
+        does="scores",
+        well="well",
         most="scores highest",
         higher="scores higher",
         lower="scores lower",
@@ -96,6 +104,8 @@ WORDS: Final[Mapping[RankBy, RankingWords]] = {
         short_axis="resolve rate (%)",
         points="percentage points",
         sign=" %",
+        does="resolves",
+        well="much",
         most="resolves the most",
         higher="resolves more",
         lower="resolves less",
