@@ -119,7 +119,7 @@ def _measures(first: Figures, second: Figures) -> Iterable[Measure]:
     yield line("completed", "share", lambda of: of.completions)
     if not by_resolved:
         yield line("tests passed", "share", lambda of: of.tests)
-    yield line("cost", "USD", lambda of: of.known_costs, lambda of: of.cost_is_lower_bound)
+    yield line("cost", "USD", lambda of: of.ranked_costs, lambda of: of.ranked_costs_are_lower_bound)
     yield line("turns", "turns", of_completed("num_turns"))
     for name, bucket in _TOKENS.items():
         yield line(name, "tokens", of_completed(bucket), lambda of: of.tokens_are_lower_bound)

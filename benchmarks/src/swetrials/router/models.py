@@ -108,15 +108,16 @@ def _model(trials: CandidateTrials) -> RouterModel:
 
 
 def _means(trials: CandidateTrials) -> RouterMeans:
-    """Return what valid trials of one model come to."""
+    """Return what valid trials of one model come to, with what is ranked alone."""
+    by_resolved = trials.rank_by == "resolved"
     return RouterMeans(
         tasks=len({row.task for row in trials.rows}),
         trials=len(trials.rows),
         completed=len(trials.completed),
         completion=round(trials.completion or 0.0, _DIGITS),
-        mean_score=_rounded(trials.mean_score),
-        mean_score_failures_as_zero=_rounded(trials.mean_score_failures_as_zero),
-        resolve_rate=_rounded(trials.mean_ranked) if trials.rank_by == "resolved" else None,
+        mean_score=None if by_resolved else _rounded(trials.mean_score),
+        mean_score_failures_as_zero=None if by_resolved else _rounded(trials.mean_score_failures_as_zero),
+        resolve_rate=_rounded(trials.mean_ranked) if by_resolved else None,
         mean_cost_usd=_rounded(mean(trials.ranked_costs)),
         cost_is_lower_bound=trials.ranked_costs_are_lower_bound,
     )

@@ -35,17 +35,17 @@ def _sealing(comparison: Comparison) -> str:
 
 def closing(comparison: Comparison) -> str:
     """Return the line below the table."""
-    by_resolved = comparison.claim is not None and comparison.claim.rank_by == "resolved"
-    resolved = (
-        "The resolve rate and the cost per resolved task are of valid trials with a verdict, and failures without one. "
-    )
-    scored = any(measure.name == "score" for measure in comparison.measures)
-    means = "Score, cost" if scored else "Cost"
-    of_valid = "completed" if by_resolved else "completed and passed tests"
-    return (
-        f"Each task weighs alike. {resolved if by_resolved else ''}{means}, turns, tokens and times are of completed "
-        f"trials; {of_valid} of valid ones. Differences without an interval rank nothing."
-    )
+    if comparison.claim is None or comparison.claim.rank_by == "rubric":
+        means = (
+            "Score, cost, turns, tokens and times are of completed trials; completed and passed tests of valid ones."
+        )
+    else:
+        score = "Score, turns" if any(measure.name == "score" for measure in comparison.measures) else "Turns"
+        means = (
+            "The resolve rate and costs are of valid trials with a verdict, and of failures without one; completed is "
+            f"of valid ones. {score}, tokens and times are of completed trials."
+        )
+    return f"Each task weighs alike. {means} Differences without an interval rank nothing."
 
 
 def _title(name: str, run: ComparedRun) -> str:

@@ -37,6 +37,9 @@ class Measurement:
     trials: int = 0
     """Valid repeats."""
 
+    verdicts: tuple[float, ...] = ()
+    """Where resolve rates are ranked, of each repeat in the rate: 1 resolved, 0 not."""
+
     def meets(self, floor: float) -> bool | None:
         """Whether the score reaches a floor; a failure does not, and without score or failure nobody knows."""
         if self.failed:
@@ -76,6 +79,7 @@ def _measurement(repeats: Sequence[TrialRow]) -> Measurement:
         cost_basis=" and ".join(sorted({row.cost_basis for row in repeats})),
         cost_is_lower_bound=any(row.cost_is_lower_bound for row in repeats),
         trials=len(repeats),
+        verdicts=tuple(of_task.resolve.values.get(repeats[0].task, ())) if by_resolved else (),
     )
 
 

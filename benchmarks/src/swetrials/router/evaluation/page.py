@@ -35,7 +35,8 @@ _FIGURES: Final[Mapping[RankBy, str]] = {
   tasks that have a score in both arms.""",
     "resolved": """\
 - **A task's figures** are means over its repeats: how many of 100 resolved it, however they ended, and costs over all,
-  as the money was spent. One that was run once is at 0 or 100.
+  as the money was spent. One that was run once is at 0 or 100. The
+  intervals of changes of the rate are Newcombe's.
 - **Saved** is total against total; the mean of the tasks' own percentages stands beside it. Resolve rates are over the
   tasks that were checked in both arms.""",
 }
