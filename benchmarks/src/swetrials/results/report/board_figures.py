@@ -115,7 +115,7 @@ class BoardFigures:
             f"Mean score of the completed trials; yellow is high. {FAILED}: none completed; {PARTLY}: some did not; "
             f"{UNSCORED}: not scored"
             if self._by_rubric
-            else f"Of 100 trials, how many resolved the task; yellow is all. {UNSCORED}: not checked; {VOID}: the "
+            else f"Resolved trials in per cent; yellow is all of them. {UNSCORED}: not checked; {VOID}: the "
             "verification says nothing of the patch"
         )
         return self._figure(

@@ -86,8 +86,8 @@ def count(value: float) -> str:
 
 
 def minutes(value: float) -> str:
-    """Return minutes, few ones with a decimal."""
-    return f"{value:.1f} min" if value < 10 else f"{value:,.0f} min"
+    """Return minutes in the unit that suits them."""
+    return duration(_MINUTE * value)
 
 
 def cost(standing: ModelStanding) -> Cell:
@@ -118,7 +118,7 @@ def per_resolved(of: PerResolved, form: Format) -> Cell:
         return Cell(f"over {form(of.more_than)}", "none was resolved")
     if of.ratio.value is None:
         return Cell("unknown")
-    found = _with_heavy_task(cell(of.ratio, form), of.ratio)
+    found = cell(of.ratio, form)
     return Cell(f"at least {found.text}", found.note) if of.lower_bound else found
 
 

@@ -22,7 +22,7 @@ def columns(board: Leaderboard) -> dict[str, Column]:
         "dollars per resolved task": lambda s: _of(
             s, lambda of: estimates.per_resolved(of.usd_per_resolved, estimates.dollars)
         ),
-        "minutes per resolved task": lambda s: _of(
+        "time per resolved task": lambda s: _of(
             s, lambda of: estimates.per_resolved(of.minutes_per_resolved, estimates.minutes)
         ),
     }

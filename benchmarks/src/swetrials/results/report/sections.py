@@ -80,15 +80,21 @@ def sections(trials: BoardTrials, link: Link, prefix: str) -> list[Section]:
         ),
         Section("time", "Time", figures=drawn.times(), tables=(standing_tables.time_table(board, trials.backgrounds),)),
         *_evidence(trials, board, drawn, link),
-        Section("trials", "Every trial", paragraphs=(_TRACES,), folded=list(_by_task(board, cells, link))),
+        Section(
+            "trials", "Every trial", paragraphs=(_TRACES[board.rank_by],), folded=list(_by_task(board, cells, link))
+        ),
     ]
     return [section for section in found if not section.empty]
 
 
-_TRACES = (
+_TRACED = (
     "Each figure above comes from these trials. A name leads to the trial's folder, with its record (metrics.json), "
-    "its scores (eval.json), the artifacts and the streams: MODEL/AGENT/SKILL/SCOPE/TASK, with --rN for repeat N."
+    "its {kept} (eval.json), the artifacts and the streams: MODEL/AGENT/SKILL/SCOPE/TASK, with --rN for repeat N."
 )
+_TRACES: Final[Mapping[RankBy, str]] = {
+    "rubric": _TRACED.format(kept="scores"),
+    "resolved": _TRACED.format(kept="verdicts"),
+}
 
 
 def _all_pairs(pairs: int) -> str:
@@ -133,8 +139,7 @@ _DENOMINATORS: Final[Mapping[RankBy, str]] = {
         "A task is resolved by a patch with which its tests pass, however the trial ended; a trial that model or agent "
         "failed without one has not resolved it. The rate is a mean over tasks; 95% intervals are in small letters. "
         "Dollars and minutes per resolved task are all that these trials took, failures too, over those resolved. The "
-        "cost of a trial is over the same trials, its time over completed ones. "
-        + _BELOW_THE_FRONTIER.format(figure="resolve rate")
+        "cost of a trial is over the same trials. " + _BELOW_THE_FRONTIER.format(figure="resolve rate")
     ),
 }
 
@@ -145,7 +150,8 @@ def _on_tests(board: Leaderboard) -> Iterator[str]:
 
 
 def _on_heavy_tasks(board: Leaderboard) -> Iterator[str]:
-    if any(standing.ranked_cost_usd.largest_share is not None for standing in board.standings):
+    shares = [standing.ranked_cost_usd.largest_share for standing in board.standings]
+    if any(share is not None for share in shares):
         yield "Where one task is over a quarter of a cost, the interval of that cost holds 84 to 90 % rather than 95 %."
 
 
@@ -161,7 +167,7 @@ def _evidence(trials: BoardTrials, board: Leaderboard, drawn: BoardFigures, link
     yield Section(
         "failures",
         "Failures",
-        paragraphs=() if failed.rows else ("Every trial completed.",),
+        paragraphs=_FAILED[board.rank_by] if failed.rows else ("Every trial completed.",),
         figures=drawn.failures(),
         folded=((f"{figures.counted(len(failed.rows), 'trial')} one by one", failed),) if failed.rows else (),
     )
@@ -187,6 +193,11 @@ def _evidence(trials: BoardTrials, board: Leaderboard, drawn: BoardFigures, link
         yield Section("judge", "The judge", paragraphs=("No trial has a score by a rubric.",))
     yield Section("provenance", "Provenance", tables=(evidence_tables.provenance_table(board, trials.backgrounds),))
 
+
+_FAILED: Final[Mapping[RankBy, Sequence[str]]] = {
+    "rubric": (),
+    "resolved": ("A trial that did not complete may yet have resolved its task, by the patch that it left.",),
+}
 
 _VERDICTS = (
     "What the verdicts stand on. An exit code alone is weak evidence, as no single test is told; a doubtful verdict is "

@@ -33,6 +33,8 @@ def standing_table(board: Leaderboard) -> Table:
         "time a trial": lambda s: cell(s.latency_seconds, estimates.duration),
         "frontier": _frontier,
     }
+    if board.rank_by == "resolved":
+        del columns["time a trial"]  # of completed ones, beside the time of a resolved task
     if board.rehearsal:
         del columns["frontier"]
     rows = [[form(standing) for form in columns.values()] for standing in board.standings]

@@ -130,7 +130,7 @@ class Arm:
     def score_change(self) -> Estimate:
         """Return :attr:`score_delta` with its interval over tasks."""
         sides = [{o.task: m.verdicts for o in self.outcomes if (m := of(o)).verdicts} for of in (_arm, _baseline)]
-        if all(sides):
+        if all(sides) and any(o.arm is not o.baseline for o in self.outcomes):
             return _with_few_digits(rate_difference(*sides).in_percent)
         interval = mean_interval(np.array([ours - theirs for ours, theirs in self.scores]))
         return Estimate(
