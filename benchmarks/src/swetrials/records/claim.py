@@ -8,7 +8,10 @@ from swetrials.records.record import Record
 
 
 class CostRatio(Record):
-    """How many times as much the first costs, over the tasks that both completed at a known cost."""
+    """How many times as much a trial of the first costs, over tasks that both did at a known cost.
+
+    Of completed trials; where resolve rates are compared, of all trials in them.
+    """
 
     ratio: Estimate = Field(description="mean cost of the first over that of the second")
     p: float | None = Field(None, description="two-sided sign-flip permutation test of the difference in dollars")

@@ -124,6 +124,7 @@ class TierStanding(Record):
     """A candidate on the tasks of one difficulty."""
 
     ranked: Estimate = Field(description="0 to 100: the score, or in percent the resolve rate")
+    ranked_cost_usd: Estimate = Field(description="what stands beside it, as in the line itself")
 
     tasks: int
     trials: int
@@ -170,6 +171,7 @@ class ModelStanding(Candidate):
 
     ranked: Estimate = Field(description="0 to 100, what the list is ordered by: score, or in percent resolve.rate")
     ranked_cost_usd: Estimate = Field(description="what stands beside it: cost_usd, or resolve.cost_usd")
+    ranked_cost_is_lower_bound: bool = Field(False, description="it is at least what it says")
     resolve: ResolveStanding | None = Field(None, description="None: no trial has a verdict of the tests")
     score: Estimate = Field(description="0 to 100; mean over tasks, completed trials alone")
     score_failures_as_zero: Estimate = Field(description="over valid trials; one that did not complete counts 0")

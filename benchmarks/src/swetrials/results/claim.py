@@ -52,12 +52,12 @@ def _only_candidate(rows: Sequence[TrialRow]) -> CandidateTrials:
 
 
 def _cost_ratio(a: CandidateTrials, b: CandidateTrials) -> CostRatio:
-    if a.trials_without_cost or b.trials_without_cost:
+    if not a.ranked_costs or not b.ranked_costs:
         return CostRatio(ratio=Estimate())
-    differences = task_differences(a.costs, b.costs)
+    differences = task_differences(a.ranked_costs, b.ranked_costs)
     return CostRatio(
-        ratio=ratio_of_means(a.costs, b.costs),
+        ratio=ratio_of_means(a.ranked_costs, b.ranked_costs),
         p=sign_flip_p(differences) if len(differences) > 1 else None,
-        lower_bound=a.cost_is_lower_bound or b.cost_is_lower_bound,
+        lower_bound=a.ranked_costs_are_lower_bound or b.ranked_costs_are_lower_bound,
         same_basis=a.hosting == b.hosting,
     )

@@ -122,6 +122,11 @@ class Figures:
         return self.resolve.costs if self.rank_by == "resolved" else self.known_costs
 
     @property
+    def ranked_costs_are_lower_bound(self) -> bool:
+        """:attr:`ranked_costs` are at least what they say."""
+        return self.resolve.costs_are_lower_bound if self.rank_by == "resolved" else self.cost_is_lower_bound
+
+    @property
     def mean_ranked(self) -> float | None:
         """Mean of :attr:`ranked`."""
         return mean(self.ranked)

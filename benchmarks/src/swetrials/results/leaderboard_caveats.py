@@ -73,7 +73,7 @@ _FAILED_NOT_RESOLVED = (
 
 
 def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
-    if len({one.hosting for one in standings if one.cost_usd.value is not None}) > 1:
+    if len({one.hosting for one in standings if one.ranked_cost_usd.value is not None}) > 1:
         yield (
             "Costs stand on different bases (prices of tokens, hours of machines): across them they compare roughly, "
             "and the combined frontier with them."
@@ -82,7 +82,7 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
     if unknown:
         yield f"Costs are not known for every trial, so that they are on no frontier: {_list(unknown)}."
     heavy = [
-        f"{one.label} ({one.cost_usd.largest_share:.0%})" for one in standings if one.cost_usd.largest_share is not None
+        f"{one.label} ({share:.0%})" for one in standings if (share := one.ranked_cost_usd.largest_share) is not None
     ]
     if heavy:
         yield (
@@ -92,7 +92,7 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
     tokens = [one.label for one in standings if one.tokens_are_lower_bound]
     if tokens:
         yield f"Tokens are at least what is shown, as a trial was cut: {_list(tokens)}."
-    bounds = [one.label for one in standings if one.cost_is_lower_bound]
+    bounds = [one.label for one in standings if one.ranked_cost_is_lower_bound]
     if bounds:
         yield f"Costs are at least what is shown, and a place on the frontier may be too good: {_list(bounds)}."
 
@@ -114,13 +114,18 @@ def _of_resolving(standings: Sequence[ModelStanding]) -> Iterator[str]:
 
 
 def _of_judging(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
-    unscored = [f"{one.label} ({one.completed - one.scored})" for one in standings if one.scored < one.completed]
-    if unscored:
-        yield f"Completed trials without a score are not in the score mean: {_list(unscored)}."
+    if rank_by_of(rows) == "rubric":
+        yield from _of_unscored(standings)
     scored = [row for row in rows if row.score is not None]
     ungrounded = sum(row.repo_grounded is False for row in scored)
     if ungrounded:
         yield f"In {ungrounded} of {len(scored)} scored trials the judge read no file of the repository."
+
+
+def _of_unscored(standings: Sequence[ModelStanding]) -> Iterator[str]:
+    unscored = [f"{one.label} ({one.completed - one.scored})" for one in standings if one.scored < one.completed]
+    if unscored:
+        yield f"Completed trials without a score are not in the score mean: {_list(unscored)}."
 
 
 def _list(names: Sequence[str]) -> str:

@@ -9,7 +9,6 @@ from swetrials.records.leaderboard import (
     Estimate,
     FrontierPlace,
     ModelStanding,
-    ResolveStanding,
     TierStanding,
     UsageMeans,
 )
@@ -33,7 +32,6 @@ def standing(one: CandidateTrials, label: str, *, of_hosting: FrontierPlace, com
         combined: its place among all.
     """
     rows, valid, completed = one.rows, one.valid, one.completed
-    resolve = resolve_standing(one)
     return ModelStanding(
         **one.candidate.model_dump(),
         label=label,
@@ -47,8 +45,9 @@ def standing(one: CandidateTrials, label: str, *, of_hosting: FrontierPlace, com
         scored=one.scored,
         repeats=max(Counter(row.task for row in rows).values()),
         ranked=ranked_mean(one),
-        ranked_cost_usd=_ranked_cost(one, resolve),
-        resolve=resolve,
+        ranked_cost_usd=_ranked_cost(one),
+        ranked_cost_is_lower_bound=one.ranked_costs_are_lower_bound,
+        resolve=resolve_standing(one),
         score=points(one.scores),
         score_failures_as_zero=mean_with_zeros(one.scores_failures_as_zero, one.scored_of_valid, one.scores, most=100),
         score_all_trials=mean_with_zeros(one.scores_all, one.scored_of_all, one.scores, most=100),
@@ -82,8 +81,8 @@ def ranked_mean(one: Figures) -> Estimate:
     return rate_over_tasks(one.resolve.values).in_percent if one.rank_by == "resolved" else points(one.ranked)
 
 
-def _ranked_cost(one: Figures, resolve: ResolveStanding | None) -> Estimate:
-    return resolve.cost_usd if resolve and one.rank_by == "resolved" else _cost(one)
+def _ranked_cost(one: Figures) -> Estimate:
+    return total_over_tasks(one.resolve.costs) if one.rank_by == "resolved" else _cost(one)
 
 
 def _cost(one: Figures) -> Estimate:
@@ -104,6 +103,7 @@ def _tier(one: Figures) -> TierStanding:
         valid=len(one.valid),
         completed=len(one.completed),
         ranked=ranked_mean(one),
+        ranked_cost_usd=_ranked_cost(one),
         score=points(one.scores),
         cost_usd=_cost(one),
         completion=share_over_tasks(one.completions),

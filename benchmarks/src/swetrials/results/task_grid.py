@@ -33,6 +33,12 @@ class TaskCell:
         return Figures(self.trials).failed
 
     @property
+    def void(self) -> int:
+        """Trials whose verification says nothing of the patch, where what is resolved is ranked."""
+        of = Figures(self.trials)
+        return of.resolve.void if of.rank_by == "resolved" else 0
+
+    @property
     def not_valid(self) -> int:
         """Trials that failed for another reason and say nothing about the model."""
         return Figures(self.trials).infrastructure
