@@ -1,5 +1,7 @@
 """What two runs allow to be claimed, in figures and in one sentence."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -139,7 +141,7 @@ def test_a_side_is_one_candidate() -> None:
         claim([row(), row(agent="codex")], run("b", 0, 1.0))
 
 
-def resolving(model: str, resolved: int, tasks: int = 21, **fields: object) -> list[TrialRow]:
+def resolving(model: str, resolved: int, tasks: int = 21, **fields: Any) -> list[TrialRow]:  # noqa: ANN401
     """Return a run that resolves the first few tasks; those that it does not ended as failures."""
     return [
         (row if n < resolved else failed)(

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -161,7 +162,7 @@ def test_nothing_to_learn_from_is_said() -> None:
 
 
 def test_where_what_is_resolved_is_ranked_a_rate_stands_in_the_place_of_the_score() -> None:
-    def checked(task: str, resolved: bool, **told: object) -> TrialRow:
+    def checked(task: str, resolved: bool, **told: Any) -> TrialRow:  # noqa: ANN401
         return trial(task, None, resolved=resolved, evidence="tests", rank_by="resolved", **told)
 
     ended = {"completed": False, "outcome": "turn_limit"}

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,9 +68,9 @@ def test_the_published_figures_name_the_best_what_ties_and_what_that_costs() -> 
     assert (found.trials, found.tasks, found.candidates) == (378, 21, 18)
 
 
-def resolving(model: str, resolved: int, tasks: int = 21, **fields: object) -> list[TrialRow]:
+def resolving(model: str, resolved: int, tasks: int = 21, **fields: Any) -> list[TrialRow]:  # noqa: ANN401
     """Return the trials of a model that resolves the first few tasks."""
-    told = {"evidence": "tests", "rank_by": "resolved", **fields}
+    told: dict[str, Any] = {"evidence": "tests", "rank_by": "resolved", **fields}
     return [
         row(None, model=model, task=f"t{n:02}", resolved=n < resolved, tests_passed=n < resolved, **told)
         for n in range(tasks)
