@@ -1,0 +1,91 @@
+"""What a project says of itself in its manifests, as far as tests and their environment depend on it."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from swetrials.mining.commit_files import CommitFiles
+
+_READ = (
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "tox.ini",
+    "pytest.ini",
+    "noxfile.py",
+    "package.json",
+    "Pipfile",
+    "Makefile",
+)
+_REQUIREMENTS = re.compile(
+    r"(?:requirements/)?[\w.-]*(?:test|dev|ci)[\w.-]*\.(?:txt|in)|requirements(?:\.txt|/[\w.-]+\.txt)"
+)
+
+
+@dataclass(frozen=True)
+class ProjectFiles:
+    """The files of one commit, and the text of its manifests.
+
+    Attributes:
+        paths: blob ids of all files, by path.
+        texts: of the manifests at the top.
+    """
+
+    paths: Mapping[str, str]
+    texts: Mapping[str, str]
+
+    @cached_property
+    def pyproject(self) -> Mapping[str, Any]:
+        """``pyproject.toml``; empty where there is none, or none that can be read."""
+        try:
+            return tomllib.loads(self.texts.get("pyproject.toml", ""))
+        except tomllib.TOMLDecodeError:
+            return {}
+
+    @cached_property
+    def package(self) -> Mapping[str, Any]:
+        """``package.json``, likewise."""
+        try:
+            found = orjson.loads(self.texts.get("package.json", "{}"))
+        except orjson.JSONDecodeError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def is_python(self) -> bool:
+        """Whether something says how Python installs it, or it is of Python alone."""
+        named = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini")
+        return any(name in self.texts for name in named) or any(path.endswith(".py") for path in self.paths)
+
+    @property
+    def can_be_installed(self) -> bool:
+        """Whether Python can install it."""
+        return (
+            "setup.py" in self.texts
+            or "project" in self.pyproject
+            or "build-system" in self.pyproject
+            or ("poetry" in self.pyproject.get("tool", {}))
+        )
+
+    def requirement_files(self) -> tuple[str, ...]:
+        """The files of requirements at the top, or in ``requirements/``."""
+        return tuple(sorted(path for path in self.paths if _REQUIREMENTS.fullmatch(path)))
+
+
+def project_files(files: CommitFiles, commit: str) -> ProjectFiles:
+    """Read what a commit says of the project.
+
+    Raises:
+        GitError: the commit cannot be read.
+    """
+    paths = files.paths(commit)
+    there = [path for path in paths if path in _READ or _REQUIREMENTS.fullmatch(path)]
+    contents = files.blobs([paths[path] for path in there])
+    return ProjectFiles(
+        paths, {path: data.decode(errors="replace") for path, data in zip(there, contents, strict=True)}
+    )
