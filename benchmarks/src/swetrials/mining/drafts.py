@@ -117,8 +117,10 @@ def draft_of(candidate: Candidate, files: CommitFiles, texts: Mapping[int, str])
     if sum(map(len, contents)) > _MOST_HIDDEN_BYTES:
         return Refused("too-large", f"its tests have {sum(map(len, contents)):,} bytes")
     solution = files.patch(parent, commit, hidden)
-    added = [line for section in patch_sections(solution) for line in section.added_lines]
-    if any(line.startswith(_LFS) for line in added) or any(data.startswith(_LFS.encode()) for data in contents):
+    source = {file.path for file in candidate.split.source}
+    sections = patch_sections(solution)
+    added = [line for section in sections if source.intersection(section.paths) for line in section.added_lines]
+    if _LFS.encode() in solution or any(data.startswith(_LFS.encode()) for data in contents):
         return Refused("binary-or-lfs", "git LFS keeps it")
     tests = {path: file.data for path, file in hidden.items()}
     told = _statement(candidate, files, tests, added, texts)

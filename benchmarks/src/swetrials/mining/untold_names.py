@@ -26,7 +26,8 @@ class Untold:
 
     Attributes:
         signatures: what the change says of each name, as a line; by name.
-        unknown: names of which no signature can be read.
+        unknown: names that the change makes by a text, so that no signature can be read. A name of which it says nothing
+            at all is somebody else's: of a library, or of the language.
     """
 
     signatures: Mapping[str, str]
@@ -71,13 +72,14 @@ def signatures_of(names: Iterable[str], sources: Mapping[str, bytes]) -> Untold:
         sources: content of each changed source after the change, by its path.
     """
     told: dict[str, str] = {}
-    wanted = set(names)
+    wanted, made_by_text = set(names), set[str]()
     for path, data in sources.items():
         text = data.decode(errors="replace")
+        made_by_text.update(re.findall(r"[\"'`]([A-Za-z_$][\w$]*)[\"'`]", text))
         found = _python_signatures(path, text, wanted) if path.endswith((".py", ".pyi")) else _other(path, text, wanted)
         for name, line in found:
             told.setdefault(name, line)
-    return Untold({name: told[name] for name in sorted(told)}, tuple(sorted(wanted - told.keys())))
+    return Untold({name: told[name] for name in sorted(told)}, tuple(sorted((wanted - told.keys()) & made_by_text)))
 
 
 def _python_names(text: str) -> Iterator[str]:
