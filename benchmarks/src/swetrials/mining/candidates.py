@@ -23,10 +23,10 @@ _BOT = re.compile(
     r"\[bot\]|^(dependabot|renovate|greenkeeper|pre-commit-ci|github-actions|pyup|snyk|imgbot|allcontributors)\b",
     re.IGNORECASE,
 )
-_CODE = frozenset(
-    ".py .pyx .pyi .pxd .js .mjs .cjs .jsx .ts .tsx .mts .cts .vue .svelte .go .rs .c .h .cc .cpp .cxx .hh .hpp .m .mm "
-    ".java .kt .kts .scala .groovy .clj .cs .fs .vb .rb .php .pl .pm .lua .r .jl .ex .exs .erl .hs .ml .mli .swift .dart "
-    ".sh .bash .zsh .ps1 .sql .css .scss .less .html .jinja .jinja2 .j2 .tmpl .proto .graphql .nim .zig .cu .f90".split()
+_CODE = re.compile(
+    r"\.(pyx?|pyi|pxd|[cm]?jsx?|[cm]?tsx?|vue|svelte|go|rs|[ch]|cc|cpp|cxx|hh|hpp|mm?|java|kts?|scala|groovy|clj|cs|fs|vb|rb"
+    r"|php|p[lm]|lua|r|jl|exs?|erl|hs|mli?|swift|dart|sh|bash|zsh|ps1|sql|s?css|less|html|jinja2?|j2|tmpl|proto|graphql"
+    r"|nim|zig|cu|f90)"
 )
 _CONFIGURATION = re.compile(r"(\.?\w+rc|.+\.config)\.[cm]?[jt]s|noxfile\.py|[gG]runtfile\.js|[gG]ulpfile\.js|tasks\.py")
 
@@ -130,7 +130,11 @@ def _kind(path: str) -> str:
         return kind
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
-    return "other" if hidden or pure.suffix.lower() not in _CODE or _CONFIGURATION.fullmatch(pure.name) else "source"
+    return (
+        "other"
+        if hidden or not _CODE.fullmatch(pure.suffix.lower()) or _CONFIGURATION.fullmatch(pure.name)
+        else "source"
+    )
 
 
 def _is_unusual(file: ChangedFile) -> bool:

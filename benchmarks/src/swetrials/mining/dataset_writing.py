@@ -1,11 +1,14 @@
 """The dataset that mining writes: its YAML, hidden files, solutions, and the checks beside it."""
 
+import io
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
+from ruamel.yaml.scalarstring import LiteralScalarString
 
 from swetrials.mining.drafts import Draft
 from swetrials.records.dataset import Task
@@ -18,20 +21,8 @@ from swetrials.store.files import write_atomically
 HIDDEN, GOLD = "hidden", "gold"
 """Folders beside the dataset: what tests need, and the changes that people made."""
 
-
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, and lists below their key."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent lists, too."""
-        super().increase_indent(flow, False)
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _text)
+_NEVER_FOLDED = 1_000_000
+_MOST_ON_A_LINE, _MOST_OF_A_WORD = 30, 60
 
 
 def write_files(folder: Path, draft: Draft) -> None:
@@ -74,9 +65,7 @@ def write_dataset(folder: Path, name: str, title: str, kept: Sequence[MinedVerdi
         "description": "Mined from a repository's own history. Tiers are estimated by size.",
         "rank_by": "resolved",
     }
-    data = {**header, "tasks": [_plain(task) for task in tasks]}
-    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
-    write_atomically(path, text)
+    write_atomically(path, _as_yaml({**header, "tasks": [_plain(task) for task in tasks]}))
     write_checked(load_dataset(path), {v.task.id: v.check for v in kept if v.task is not None and v.check is not None})
     return path
 
@@ -87,6 +76,27 @@ def _plain(task: Task) -> Mapping[str, Any]:
         for name, value in task.model_dump(mode="json", exclude_defaults=True).items()
         if value not in (None, [], {})
     }
+
+
+def _as_yaml(data: Mapping[str, Any]) -> bytes:
+    yaml = YAML()
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.width = _NEVER_FOLDED
+    text = io.BytesIO()
+    yaml.dump(_styled(data), text)
+    return text.getvalue()
+
+
+def _styled(value: Any) -> Any:  # noqa: ANN401  whatever a record holds
+    """Return a value as a person would write it: texts of several lines as blocks, commands on one line."""
+    if isinstance(value, Mapping):
+        return {name: _styled(one) for name, one in value.items()}
+    if isinstance(value, list):
+        words = CommentedSeq([_styled(one) for one in value])
+        if all(isinstance(one, str) and len(one) <= _MOST_OF_A_WORD for one in value) and len(value) <= _MOST_ON_A_LINE:
+            words.fa.set_flow_style()
+        return words
+    return LiteralScalarString(value) if isinstance(value, str) and "\n" in value else value
 
 
 def _remove_others(folder: Path, ids: set[str]) -> None:

@@ -148,11 +148,13 @@ def _with_interface(
 ) -> Draft | Refused:
     brought = set(re.findall(r"[A-Za-z_$][\w$]*", "\n".join(added)))
     said = {word.lower() for word in re.findall(r"[A-Za-z_$][\w$]*", text)}
-    wanted = sorted(name for name in names_used(tests) & brought if name.lower() not in said)
+    used = names_used(tests)
+    wanted = sorted(name for name in (used.names | used.values) & brought if name.lower() not in said)
     untold = set(wanted) - files.words_there(candidate.parent, wanted)
     sources = [file for file in candidate.split.source if not file.is_deleted]
     contents = files.blobs([file.blob for file in sources])
-    found = signatures_of(untold, dict(zip((file.path for file in sources), contents, strict=True)))
+    texts = dict(zip((file.path for file in sources), contents, strict=True))
+    found = signatures_of(untold & used.names, sorted(untold & used.values), texts)
     if found.unknown:
         return Refused("names-untold", ", ".join(found.unknown[:5]))
     marks: list[MiningMark] = ["interface-added"] if found.signatures else []

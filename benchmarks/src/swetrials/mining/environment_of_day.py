@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from swetrials.environments.preparation import find_tools
-from swetrials.environments.toolchain import ToolMissingError
+from swetrials.environments.toolchain import ToolMissingError, find_tools
 from swetrials.mining.project_files import ProjectFiles
 from swetrials.mining.runners import Runner
 from swetrials.records.argv import Argv
@@ -66,13 +65,16 @@ class Way:
     marks: tuple[MiningMark, ...] = ()
 
 
-def ways_to_prepare(project: ProjectFiles, runner: Runner, day: datetime, machine: Project) -> Iterator[Way]:
+def ways_to_prepare(
+    project: ProjectFiles, runner: Runner, day: datetime, tests: str, machine: Project
+) -> Iterator[Way]:
     """Yield ways to make what a project's tests run in; each is tried where those before it failed.
 
     Args:
         project: the files of the commit that the change starts from.
         runner: of its tests.
         day: nothing that was released later is installed where nothing is locked.
+        tests: the text of tests, which names packages that they need.
         machine: whose tools there are.
 
     Raises:
@@ -81,7 +83,7 @@ def ways_to_prepare(project: ProjectFiles, runner: Runner, day: datetime, machin
     if runner.name in {"pytest", "unittest"} or (project.is_python and "package.json" not in project.texts):
         yield from _python_ways(project, runner, day, machine)
     elif "package.json" in project.texts:
-        yield from _node_ways(project, runner, day)
+        yield from _node_ways(project, runner, day, tests)
     else:
         yield Way(EnvironmentSpec(env=_VARIABLES))
 
@@ -156,11 +158,13 @@ def _said(project: ProjectFiles) -> str:
     return "\n".join(project.texts.values())
 
 
-def _node_ways(project: ProjectFiles, runner: Runner, day: datetime) -> Iterator[Way]:
+def _node_ways(project: ProjectFiles, runner: Runner, day: datetime, tests: str) -> Iterator[Way]:
     date = (day + timedelta(days=1)).strftime("%Y-%m-%d")
     quiet = ("--no-audit", "--no-fund", "--no-progress", "--ignore-scripts")
     package = project.package
-    tools = package.get("devDependencies") if isinstance(package.get("devDependencies"), dict) else {}
+    developers = package.get("devDependencies")
+    tools: dict[str, object] = developers if isinstance(developers, dict) else {}
+    named = set(re.findall(r"[\"']((?:@[\w.-]+/)?[\w.-]+)[\"'/]", tests))
     runtime = any(
         isinstance(package.get(name), dict) and package[name] for name in ("dependencies", "peerDependencies")
     )
@@ -176,7 +180,9 @@ def _node_ways(project: ProjectFiles, runner: Runner, day: datetime) -> Iterator
         yield way(("npm", "ci", *quiet))
     yield way(("npm", "install", *quiet, "--no-package-lock", "--before", date))
     yield way(("npm", "install", *quiet, "--no-package-lock"), marks=("drifted",))
-    pinned = f"{runner.name}@{tools[runner.name]}" if isinstance(tools, dict) and runner.name in tools else ""
-    if pinned:
-        alone: Argv = ("npm", "install", *quiet, "--no-package-lock", "--no-save", "--omit=dev", pinned)
-        yield way(alone, marks=("drifted",))
+    # A tool of developers that was withdrawn since, such as a linter, keeps none of them from being installed.
+    needed = [f"{name}@{of}" for name, of in tools.items() if name == runner.name or name in named]
+    if needed:
+        without: Argv = ("npm", "pkg", "delete", "devDependencies")
+        alone: Argv = ("npm", "install", *quiet, "--no-package-lock", "--no-save", *needed)
+        yield way(without, alone, marks=("drifted",))

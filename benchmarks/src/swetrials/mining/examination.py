@@ -119,7 +119,8 @@ class Examiner:
         preparations = Preparations(self.place, limit_seconds=self.preparing_seconds)
         told: list[str] = []
         try:
-            ways = list(ways_to_prepare(project, runner, draft.candidate.day, self.place.project))
+            tests = "\n".join(file.data.decode(errors="replace") for file in draft.hidden.values())
+            ways = list(ways_to_prepare(project, runner, draft.candidate.day, tests, self.place.project))
         except ToolMissingError as error:
             return Refused("environment-unavailable", str(error))
         for way in ways:
@@ -132,7 +133,7 @@ class Examiner:
                 continue
             return way
         late = any(re.search(r"was stopped after \d+ s", one) for one in told)
-        return Refused("environment-timeout" if late else "environment-build", told[0])
+        return Refused("environment-timeout" if late else "environment-build", told[-1])
 
     async def _checked(self, trying: Trying, found: Found, marks: Sequence[MiningMark]) -> MinedVerdict | Refused:
         task = trying.task(trying.verify(found))

@@ -32,13 +32,13 @@ _NUMBER = re.compile(
 _HASH = re.compile(rf"(?<![\w/.-])[0-9a-f]{{{_LEAST_OF_A_HASH},40}}(?![\w-])")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _PREFIX = re.compile(r"\s*(?:\w+(?:\([^)]*\))?!?:\s+)?")
-_GENERIC = frozenset(
-    """a an the and or of in on to for from with by at as is are be was it its this that these those some more other
-    add adds added adding fix fixes fixed fixing fixup update updates updated updating change changes changed changing
-    remove improve improves improved clean cleanup cleanups up refactor refactoring refactored rewrite minor small
-    misc various tweak tweaks tidy typo typos bug bugs bugfix issue issues problem stuff things thing code test tests
-    testing wip work progress review comment comments feedback address addresses lint format formatting style version
-    bump release initial commit commits first try again another further next part final todo oops merge revert new""".split()
+_GENERIC = re.compile(
+    r"an?|the|and|or|of|in|on|to|for|from|with|by|at|as|is|are|be|was|its?|this|that|these|those|some|more|other|add(s|ed|ing)?"
+    r"|fix(es|ed|ing|up)?|updat(e|es|ed|ing)|chang(e|es|ed|ing)|remove|improve[sd]?|clean(ed)?|cleanups?|up|refactor(ing|ed)?"
+    r"|rewrite|minor|small|misc|various|tweaks?|tidy|typos?|bugs?|bugfix|issues?|problem|stuff|things?|code|tests?|testing|wip"
+    r"|work|progress|reviews?|comments?|feedback|address(es)?|lint|format(ting)?|style|version|bump|release|initial|commits?"
+    r"|first|try|again|another|further|next|part|final|todo|oops|merge|revert|new",
+    re.IGNORECASE,
 )
 
 
@@ -103,7 +103,7 @@ def judged(text: str, added_lines: Iterable[str], hidden_tests: Iterable[str]) -
     words = _WORD.findall(_PREFIX.sub("", text, count=1))
     if not words:
         return Told(text, "statement-empty")
-    telling = [word for word in words if word.lower() not in _GENERIC and len(word) > 1]
+    telling = [word for word in words if not _GENERIC.fullmatch(word) and len(word) > 1]
     if len(words) < _LEAST_WORDS or len(telling) < _LEAST_TELLING_WORDS:
         return Told(text, "statement-vague", repr(text))
     if leak := _leak(text, added_lines, hidden_tests):

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`")
 _SHORTEST = 3
+_CODE_SUFFIXES = tuple(f".{suffix}" for suffix in "js mjs cjs jsx ts tsx mts cts go rs java kt rb php cs".split())
 _JS_SIGNATURE = (
     r"(?:async\s+)?(?:function\s*\*?\s*{0}\s*\([^)]*\)|class\s+{0}\b[^{{]*|(?:static\s+)?{0}\s*\([^)]*\)\s*(?=\{{))"
 )
@@ -42,17 +44,35 @@ class Untold:
         return f"\n\nInterface (names that the tests use):\n{lines}"
 
 
-def names_used(tests: Mapping[str, bytes]) -> set[str]:
-    """Return names by which test files may reach what is tested.
+@dataclass(frozen=True)
+class Used:
+    """Names in test files by which they may reach what is tested.
+
+    Attributes:
+        names: identifiers.
+        values: texts that are a single word, such as the value of an option, and no identifier of theirs.
+    """
+
+    names: frozenset[str]
+    values: frozenset[str]
+
+
+def names_used(tests: Mapping[str, bytes]) -> Used:
+    """Return the names that test files use, but for those that they make themselves.
 
     Args:
         tests: content of each file by its path.
     """
-    found: set[str] = set()
+    names: set[str] = set()
+    values: set[str] = set()
     for path, data in tests.items():
         text = data.decode(errors="replace")
-        found.update(_python_names(text) if path.endswith(".py") else _IDENTIFIER.findall(text))
-    return {name for name in found if len(name) >= _SHORTEST}
+        if path.endswith(".py"):
+            _note_python(text, names, values)
+        elif path.endswith(_CODE_SUFFIXES):
+            _note_other(text, names, values)
+    long = frozenset(name for name in names if len(name) >= _SHORTEST)
+    return Used(long, frozenset(value for value in values if len(value) >= _SHORTEST) - long)
 
 
 def test_names(tests: Mapping[str, bytes]) -> set[str]:
@@ -64,11 +84,12 @@ def test_names(tests: Mapping[str, bytes]) -> set[str]:
     return found
 
 
-def signatures_of(names: Iterable[str], sources: Mapping[str, bytes]) -> Untold:
+def signatures_of(names: Iterable[str], values: Iterable[str], sources: Mapping[str, bytes]) -> Untold:
     """Return what changed sources say of names.
 
     Args:
-        names: those that nobody was told.
+        names: identifiers that nobody was told.
+        values: likewise, texts.
         sources: content of each changed source after the change, by its path.
     """
     told: dict[str, str] = {}
@@ -79,34 +100,42 @@ def signatures_of(names: Iterable[str], sources: Mapping[str, bytes]) -> Untold:
         found = _python_signatures(path, text, wanted) if path.endswith((".py", ".pyi")) else _other(path, text, wanted)
         for name, line in found:
             told.setdefault(name, line)
+        for value in values:
+            if re.search(rf"[\"'`]{re.escape(value)}[\"'`]", text):
+                told.setdefault(value, f"{path}: value {value!r}")
     return Untold({name: told[name] for name in sorted(told)}, tuple(sorted((wanted - told.keys()) & made_by_text)))
 
 
-def _python_names(text: str) -> Iterator[str]:
+def _note_other(text: str, names: set[str], values: set[str]) -> None:
+    names.update(_IDENTIFIER.findall(_STRING.sub(" ", text)))
+    values.update(found[0][1:-1] for found in _STRING.finditer(text) if _IDENTIFIER.fullmatch(found[0][1:-1]))
+
+
+def _note_python(text: str, names: set[str], values: set[str]) -> None:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield from _IDENTIFIER.findall(text)
+        _note_other(text, names, values)
         return
     own: set[str] = set()
-    used: list[str] = []
+    used: set[str] = set()
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 own.add(node.name)
             case ast.ImportFrom():
-                used += [*(alias.name for alias in node.names), *(node.module or "").split(".")]
+                used.update((*(alias.name for alias in node.names), *(node.module or "").split(".")))
             case ast.Import():
-                used += [part for alias in node.names for part in alias.name.split(".")]
+                used.update(part for alias in node.names for part in alias.name.split("."))
             case ast.Attribute():
-                (own.add if isinstance(node.ctx, ast.Store) else used.append)(node.attr)
+                (own if isinstance(node.ctx, ast.Store) else used).add(node.attr)
             case ast.Call():
-                used += [word.arg for word in node.keywords if word.arg]
+                used.update(word.arg for word in node.keywords if word.arg)
             case ast.Constant(value=str() as value) if value.isidentifier():
-                used.append(value)
+                values.add(value)
             case _:
                 continue
-    yield from (name for name in used if name not in own)
+    names.update(used - own)
 
 
 def _python_signatures(path: str, text: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
