@@ -23,11 +23,13 @@ _BOT = re.compile(
     r"\[bot\]|^(dependabot|renovate|greenkeeper|pre-commit-ci|github-actions|pyup|snyk|imgbot|allcontributors)\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(
+CODE = re.compile(
     r"\.(pyx?|pyi|pxd|[cm]?jsx?|[cm]?tsx?|vue|svelte|go|rs|[ch]|cc|cpp|cxx|hh|hpp|mm?|java|kts?|scala|groovy|clj|cs|fs|vb|rb"
     r"|php|p[lm]|lua|r|jl|exs?|erl|hs|mli?|swift|dart|sh|bash|zsh|ps1|sql|s?css|less|html|jinja2?|j2|tmpl|proto|graphql"
     r"|nim|zig|cu|f90)"
 )
+"""Suffixes of files that are programs."""
+
 _CONFIGURATION = re.compile(r"(\.?\w+rc|.+\.config)\.[cm]?[jt]s|noxfile\.py|[gG]runtfile\.js|[gG]ulpfile\.js|tasks\.py")
 
 
@@ -71,7 +73,9 @@ class Filters:
 
     def want(self, change: Change, split: Split) -> bool:
         """Whether a change is among them."""
-        if self.since and change.committed < self.since or self.until and change.committed > self.until:
+        early = self.since is not None and change.committed < self.since
+        late = self.until is not None and change.committed > self.until
+        if early or late:
             return False
         return not self.paths or any(_lies_in(file.path, path) for file in split.source for path in self.paths)
 
@@ -132,7 +136,7 @@ def _kind(path: str) -> str:
     hidden = any(part.startswith(".") for part in pure.parts)
     return (
         "other"
-        if hidden or not _CODE.fullmatch(pure.suffix.lower()) or _CONFIGURATION.fullmatch(pure.name)
+        if hidden or not CODE.fullmatch(pure.suffix.lower()) or _CONFIGURATION.fullmatch(pure.name)
         else "source"
     )
 

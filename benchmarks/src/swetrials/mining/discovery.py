@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from swetrials.checking.control_runs import ControlRun, Controls, last_lines
+from swetrials.checking.control_runs import ControlRun, Controls, differing, last_lines
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.mining.drafts import Draft, Refused
@@ -113,8 +113,12 @@ class Trying:
         )
 
 
-async def discover(trying: Trying) -> Found | Refused:
+async def discover(trying: Trying, times: int) -> Found | Refused:
     """Run a candidate's tests with its change, without it, and where needed those of its parent.
+
+    Args:
+        trying: the candidate.
+        times: how often tests are run on the same files before they count as red.
 
     Raises:
         CheckoutFailed: the repository or the commit cannot be had.
@@ -144,7 +148,12 @@ async def discover(trying: Trying) -> Found | Refused:
         masked = frozenset(one for one in missing if parent.state(one) == "passed")
     fail_to_pass = [one for one in red if one not in masked]
     if not fail_to_pass:
-        return _why_none(gold, base, masked)
+        refused = _why_none(gold, base, masked)
+        if refused.reason == "gold-fails":
+            again = await controls.run_each([trying.draft.solution] * (times - 1))
+            if varying := differing([gold, *again]):
+                return Refused("flaky", _listed(sorted(varying)))
+        return refused
     pass_to_pass = [one for one in _passed(gold) if base.state(one) == "passed" or one in masked]
     marks: list[MiningMark] = ["masked-names"] if masked else []
     if missing:
@@ -165,8 +174,6 @@ def _why_not_gold(gold: ControlRun) -> Refused | None:
     if gold.verified.faults or not gold.told:
         faults = "; ".join(gold.verified.faults) or "no test is told of"
         return Refused("gold-no-report", f"{faults}: {last_lines(gold.verified.verified)}")
-    if not _passed(gold):
-        return Refused("gold-fails", last_lines(gold.verified.verified))
     return None
 
 

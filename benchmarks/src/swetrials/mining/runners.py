@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from swetrials.mining.candidates import CODE
 from swetrials.mining.project_files import ProjectFiles
 from swetrials.records.argv import Argv
 from swetrials.records.dataset import ReportFormat
@@ -64,6 +65,8 @@ def runner_of(project: ProjectFiles, tests: Iterable[tuple[str, bytes]]) -> Runn
         return _python_runner(project, [data for path, data in files if path.endswith(".py")])
     if suffixes & {".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts"}:
         return _node_runner(project)
+    if any(CODE.fullmatch(suffix) for suffix in suffixes):
+        return None
     # Data of tests alone: whatever runs the tests that there are.
     return _node_runner(project) or (_python_runner(project, []) if project.is_python else None)
 

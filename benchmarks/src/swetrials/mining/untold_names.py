@@ -8,11 +8,13 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from swetrials.mining.candidates import CODE
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`")
 _SHORTEST = 3
-_CODE_SUFFIXES = tuple(f".{suffix}" for suffix in "js mjs cjs jsx ts tsx mts cts go rs java kt rb php cs".split())
 _JS_SIGNATURE = (
     r"(?:async\s+)?(?:function\s*\*?\s*{0}\s*\([^)]*\)|class\s+{0}\b[^{{]*|(?:static\s+)?{0}\s*\([^)]*\)\s*(?=\{{))"
 )
@@ -28,8 +30,8 @@ class Untold:
 
     Attributes:
         signatures: what the change says of each name, as a line; by name.
-        unknown: names that the change makes by a text, so that no signature can be read. A name of which it says nothing
-            at all is somebody else's: of a library, or of the language.
+        unknown: names that the change makes by a text, so that no signature can be read. A name of which it says
+            nothing at all is of a library, or of the language.
     """
 
     signatures: Mapping[str, str]
@@ -69,7 +71,7 @@ def names_used(tests: Mapping[str, bytes]) -> Used:
         text = data.decode(errors="replace")
         if path.endswith(".py"):
             _note_python(text, names, values)
-        elif path.endswith(_CODE_SUFFIXES):
+        elif CODE.fullmatch(PurePosixPath(path).suffix):
             _note_other(text, names, values)
     long = frozenset(name for name in names if len(name) >= _SHORTEST)
     return Used(long, frozenset(value for value in values if len(value) >= _SHORTEST) - long)

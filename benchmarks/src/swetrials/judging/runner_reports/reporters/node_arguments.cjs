@@ -12,8 +12,11 @@ if (report) {
   } else if (/(^|\/)(vitest\/vitest\.mjs|\.bin\/vitest)$/.test(program)) {
     process.argv.push('--reporter=default', '--reporter=json', `--outputFile.json=${join(folder, 'vitest.json')}`);
   } else if (/(^|\/)(mocha\/bin\/_?mocha(\.[cm]?js)?|\.bin\/_?mocha)$/.test(program)) {
-    // Of two reporters mocha takes the last one.
+    // It takes one reporter, and may start itself once more with the words that are left here.
+    const given = process.argv.slice(2);
+    const at = given.findIndex((word) => /^(--reporter|-R)(=|$)/.test(word));
+    if (at >= 0) given.splice(at, given[at].includes('=') ? 1 : 2);
     process.env.SWETRIALS_MOCHA_REPORT = join(folder, 'mocha.xml');
-    process.argv.push('--reporter', join(__dirname, 'mocha_reporter.cjs'));
+    process.argv.splice(2, Infinity, '--reporter', join(__dirname, 'mocha_reporter.cjs'), ...given);
   }
 }
