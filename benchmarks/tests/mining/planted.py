@@ -115,7 +115,8 @@ def module(name: str, body: str) -> str:
 def tests_of(name: str, *lines: str) -> str:
     """Return a file of tests of a module that has the function of the same name."""
     body = "\n".join(f"        {line}" for line in lines)
-    return f"import unittest\n\nfrom calc import {name}\n\n\nclass Test(unittest.TestCase):\n    def test_{name}(self):\n{body}\n"
+    head = f"import unittest\n\nfrom calc import {name}\n\n\nclass Test(unittest.TestCase):\n"
+    return f"{head}    def test_{name}(self):\n{body}\n"
 
 
 def good(name: str, before: str = "value", after: str = "value + 1", expected: str = "3") -> Mapping[str, Content]:
@@ -169,6 +170,7 @@ def plant_unsuited(planted: Planted) -> None:
     planted.commit("lfs", "binary-or-lfs", "Keep the picture somewhere else", {"calc/big.py": pointer, **good("m05")})
     planted.write(good("m06"))
     planted.git("add", "--all")
+    (planted.root / "vendor" / "other").mkdir(parents=True)
     planted.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},vendor/other")
     planted.commit_staged("submodule", "submodule", "Take the other library from its own place")
     (planted.root / "tests" / "link.py").symlink_to("test_base.py")
@@ -189,8 +191,10 @@ def plant_untold(planted: Planted) -> None:
     planted.commit("leak of a line", "statement-leaks", leak, good("m11"))
     planted.commit("leak of a hash", "statement-leaks", "Do as 4f2a91bc7d03 did for the other counter", good("m12"))
     planted.commit("leak of a test", "statement-leaks", "Make test_m13 pass on slow machines", good("m13"))
-    dynamic = 'def __getattr__(name):\n    if name == "frobnicate":\n        return lambda: 1\n    raise AttributeError(name)\n'
-    files = {"calc/m14.py": dynamic, "tests/test_m14.py": tests_of("m14", "self.assertEqual(m14.frobnicate(), 1)")}
+    dynamic = (
+        'def __getattr__(name):\n    if name != "frobnicate":\n        raise AttributeError(name)\n    return int\n'
+    )
+    files = {"calc/m14.py": dynamic, "tests/test_m14.py": tests_of("m14", "self.assertEqual(m14.frobnicate(), 0)")}
     planted.commit("interface never stated", "names-untold", "Offer what the users have asked for", files)
 
 

@@ -11,13 +11,15 @@ from pathlib import Path
 import orjson
 import pytest
 
+from mining.planted import Planted, good, planted_history, tests_of, with_base
 from swetrials.mining.candidates import Filters
-from swetrials.mining.mine import classify
 from swetrials.mining.history import open_history
+from swetrials.mining.mine import classify
 from swetrials.records.mined import MinedVerdict
 from swetrials.store.documents import load_dataset
 from swetrials.workspace.repositories import Repositories
-from mining.planted import Planted, good, planted_history, with_base
+
+PROGRAM = str(Path(sys.executable).parent / "swetrials")
 
 pytestmark = pytest.mark.xdist_group("mining")
 
@@ -28,7 +30,7 @@ def mine(repo: Path, out: Path, *words: str) -> subprocess.CompletedProcess[str]
 
 def command(repo: Path, out: Path, *words: str) -> list[str]:
     beside = ["--clone-dir", str(out.parent / "work"), "--times", "2", "--limit-seconds", "20"]
-    return [sys.executable, "-m", "swetrials.cli.start", "mine", str(repo), "--out", str(out), *beside, *words]
+    return [PROGRAM, "mine", str(repo), "--out", str(out), *beside, *words]
 
 
 def verdicts(out: Path) -> dict[str, MinedVerdict]:
@@ -41,7 +43,7 @@ def content(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {
         str(path.relative_to(folder)): (
             path.lstat().st_mode,
-            os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes(),
+            os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes(),
         )
         for path in sorted(folder.rglob("*"))
         if path.is_symlink() or path.is_file()
@@ -105,7 +107,7 @@ def test_exactly_the_good_ones_are_kept_and_each_other_has_its_own_reason(histor
         for commit, verdict in told.items()
         if history.expected[commit] != (verdict.reason or "kept")
     }
-    assert wrong == {}
+    assert not wrong, wrong
     kept = [commit for commit, expected in history.expected.items() if expected == "kept"]
     assert sorted(commit for commit, verdict in told.items() if verdict.task) == sorted(kept)
     assert content(history.root) == before
@@ -118,7 +120,7 @@ def test_exactly_the_good_ones_are_kept_and_each_other_has_its_own_reason(histor
     counted = len(history.expected)
     assert f"mined: {counted} commits, {len(kept)} kept, {counted - len(kept)} refused" in done.stdout
     check = subprocess.run(
-        [sys.executable, "-m", "swetrials.cli.start", "dataset", "check", str(loaded.path)],
+        [PROGRAM, "dataset", "check", str(loaded.path)],
         capture_output=True,
         text=True,
     )
@@ -136,7 +138,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Planted:
         "Count on and look at nothing",
         {
             **good("m05"),
-            "tests/test_m05.py": "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_none(self):\n        pass\n",
+            "tests/test_m05.py": tests_of("m05", "pass"),
         },
     )
     return planted

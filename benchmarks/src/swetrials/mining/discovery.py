@@ -27,6 +27,7 @@ _LIMITS_SECONDS = (15.0, 60.0, 300.0, 900.0, 3600.0)
 
 _RED: frozenset[TestState] = frozenset({"failed", "error", "missing"})
 _NAMED = 5
+_NO_FILE = "000000"
 
 
 @dataclass(frozen=True)
@@ -138,22 +139,19 @@ async def discover(trying: Trying, times: int) -> Found | Refused:
         return Refused("base-hangs", last_lines(base.stopped))
     red = [one for one in _passed(gold) if base.state(one) in _RED]
     missing = [one for one in red if base.state(one) == "missing"]
+    parents = replace(submission, hidden_files={})
+    own = Controls(parents, verify, trying.place, trying.limiter)
     masked: frozenset[str] = frozenset()
-    if missing and any(file.old_mode != "000000" for file in trying.draft.candidate.split.hidden):
-        parent = await Controls(replace(submission, hidden_files={}), verify, trying.place, trying.limiter).run(
-            b"", limit
-        )
+    if missing and any(file.old_mode != _NO_FILE for file in trying.draft.candidate.split.hidden):
+        parent = await own.run(b"", limit)
         if parent.verified is None or not parent.told:
             return Refused("parent-fails", _words_of(parent))
         masked = frozenset(one for one in missing if parent.state(one) == "passed")
     fail_to_pass = [one for one in red if one not in masked]
     if not fail_to_pass:
-        refused = _why_none(gold, base, masked)
-        if refused.reason == "gold-fails":
-            again = await controls.run_each([trying.draft.solution] * (times - 1))
-            if varying := differing([gold, *again]):
-                return Refused("flaky", _listed(sorted(varying)))
-        return refused
+        if masked:
+            return Refused("only-masked", _listed(sorted(masked)))
+        return await _why_none(trying, gold, own, times)
     pass_to_pass = [one for one in _passed(gold) if base.state(one) == "passed" or one in masked]
     marks: list[MiningMark] = ["masked-names"] if masked else []
     if missing:
@@ -177,16 +175,20 @@ def _why_not_gold(gold: ControlRun) -> Refused | None:
     return None
 
 
-def _why_none(gold: ControlRun, base: ControlRun, masked: frozenset[str]) -> Refused:
-    if masked:
-        return Refused("only-masked", _listed(sorted(masked)))
-    failing = sorted(one for one in gold.told if gold.state(one) in _RED and base.state(one) != "passed")
-    if failing or any(gold.state(one) in _RED for one in gold.told):
-        broken = failing or sorted(one for one in gold.told if gold.state(one) in _RED)
-        return Refused(
-            "gold-fails", f"{_listed(broken)}: {last_lines(gold.verified.verified if gold.verified else ())}"
-        )
-    return Refused("base-passes", f"{len(gold.told)} tests, none of which fails without it")
+async def _why_none(trying: Trying, gold: ControlRun, own: Controls, times: int) -> Refused:
+    """Return why a change turns no test green: its tests stay red, or there was nothing to turn."""
+    broken = [one for one in gold.told if gold.state(one) in _RED]
+    if broken:
+        parent = await own.run(b"", _limit(gold.longest_seconds))
+        broken = sorted(one for one in broken if parent.state(one) not in {"failed", "error"})
+    if not broken:
+        return Refused("base-passes", f"{len(gold.told)} tests, none of which the change turns green")
+    again = await replace(own, submission=trying.submission(own.submission.task)).run_each(
+        [trying.draft.solution] * (times - 1)
+    )
+    if varying := differing([gold, *again]):
+        return Refused("flaky", _listed(sorted(varying)))
+    return Refused("gold-fails", f"{_listed(broken)}: {last_lines(gold.verified.verified if gold.verified else ())}")
 
 
 def _passed(run: ControlRun) -> list[str]:

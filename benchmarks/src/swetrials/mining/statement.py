@@ -30,6 +30,7 @@ _NUMBER = re.compile(
     r"\s*\(\s*((PR|MR|issue|bpo|GH)[ -]?)?[#!]?(?:gh-)?#?\d+\s*\)|(?<![\w&/])([\w.-]+/[\w.-]+)?(#|GH-|gh-)\d+\b"
 )
 _HASH = re.compile(rf"(?<![\w/.-])[0-9a-f]{{{_LEAST_OF_A_HASH},40}}(?![\w-])")
+_PROGRAM = re.compile(r"[=(){}\[\];+*/<>|&%@^~]|\b(return|raise|throw|yield|import)\b")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _PREFIX = re.compile(r"\s*(?:\w+(?:\([^)]*\))?!?:\s+)?")
 _GENERIC = re.compile(
@@ -119,11 +120,7 @@ def _leak(text: str, added_lines: Iterable[str], hidden_tests: Iterable[str]) ->
     whole = " ".join(text.split())
     for line in added_lines:
         bare = " ".join(line.split())
-        if (
-            len(bare) >= _LEAST_OF_A_QUOTED_LINE
-            and re.search(r"[=(){}\[\];.]", bare)
-            and (bare in said or bare in whole)
-        ):
+        if len(bare) >= _LEAST_OF_A_QUOTED_LINE and _PROGRAM.search(bare) and (bare in said or bare in whole):
             return f"the line {bare!r}"
     for name in hidden_tests:
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
