@@ -161,6 +161,7 @@ def _show_end(mined: Mined) -> None:
     for reason, number in sorted(mined.refused.items(), key=lambda item: (-item[1], item[0])):
         print(f"  {number:>6}  {reason}")
     refused = sum(mined.refused.values())
-    untried = f", {mined.untried} not tried" if mined.untried else ""
+    untried = f", {mined.spare} more hold" if mined.spare else ""
+    untried += f", {mined.untried} not tried" if mined.untried else ""
     where = f" -> {mined.dataset}" if mined.dataset else "; none became a task"
     print(f"mined: {mined.commits} commits, {len(mined.kept)} kept, {refused} refused{untried}{where}")

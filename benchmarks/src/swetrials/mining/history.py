@@ -160,7 +160,12 @@ def open_history(repositories: Repositories, repo: str) -> History:
     Raises:
         GitError: it cannot be read, or has no commit.
     """
-    head = repositories.resolve(repo, "HEAD")
+    try:
+        head = repositories.resolve(repo, "HEAD")
+    except GitError as error:
+        if "remote ref HEAD" in str(error):
+            raise GitError(f"{repo} has no commit: its HEAD leads nowhere") from None
+        raise
     mirror = repositories.objects(repo).parent
     return History(repo, mirror, head, shallow=(mirror / "shallow").is_file())
 

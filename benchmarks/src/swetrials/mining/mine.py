@@ -101,6 +101,7 @@ class Mined:
         commits: that were looked at.
         candidates: that had source and tests, and a statement.
         kept: the tasks, in the order of the history, the newest first.
+        spare: further ones that hold, beyond what was asked for.
         refused: commits that are none, by reason.
         untried: candidates that nobody has tried: the budget was spent, or there were enough.
         shallow: whether the history has an end that is not its beginning.
@@ -110,6 +111,7 @@ class Mined:
     commits: int
     candidates: int
     kept: tuple[MinedVerdict, ...]
+    spare: int
     refused: Mapping[MiningRefusal, int]
     untried: int
     shallow: bool
@@ -236,8 +238,8 @@ class _Run:
     def written(self) -> Mined:
         """Write the dataset, and return what it came to."""
         ordered = [self._verdicts.get(candidate.change.commit) for candidate in self._classified.candidates]
-        kept = [verdict for verdict in ordered if verdict is not None and verdict.task is not None]
-        kept = kept[: self._request.most]
+        hold = [verdict for verdict in ordered if verdict is not None and verdict.task is not None]
+        kept = hold[: self._request.most]
         name = f"{repository_name(self._request.repo)}-mined"
         title = f"Changes of {repository_name(self._request.repo)}"
         dataset = write_dataset(self._request.out, name, title, kept)
@@ -245,6 +247,7 @@ class _Run:
             commits=self._classified.commits,
             candidates=len(ordered),
             kept=tuple(kept),
+            spare=len(hold) - len(kept),
             refused=self._refused(),
             untried=sum(verdict is None for verdict in ordered),
             shallow=self._history.shallow,

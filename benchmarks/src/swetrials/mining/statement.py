@@ -20,14 +20,17 @@ _TRAILER = re.compile(
     re.IGNORECASE,
 )
 _CLOSES = re.compile(
-    r"[*-]?\s*\(?\b(close[sd]?|fix(e[sd])?|resolve[sd]?|refs?|see|ref\.?|part of|related to|addresses)\b:?\s+"
+    r"[*-]?\s*\(?\b(close[sd]?|fix(e[sd])?|resolve[sd]?)\b:?\s+"
     r"(([\w.-]+/[\w.-]+)?#\d+|gh-\d+|https?://\S+/(issues|pull|pulls|merge_requests)/\d+)"
     r"((,|\s|and|&)+(close[sd]?|fix(e[sd])?|resolve[sd]?)?:?\s*(([\w.-]+/[\w.-]+)?#\d+|gh-\d+))*\)?[.!]?",
     re.IGNORECASE,
 )
+_SEE = re.compile(
+    r"[*-]?\s*\(?(refs?\.?|see|part of|related to|addresses):?\s+\S*(#|GH-|gh-)\d+\)?[.!]?", re.IGNORECASE
+)
 _ADDRESS = re.compile(r"https?://\S+/(issues|pull|pulls|merge_requests|commit|commits|compare)/[\w./-]+\S*")
 _NUMBER = re.compile(
-    r"\s*\(\s*((PR|MR|issue|bpo|GH)[ -]?)?[#!]?(?:gh-)?#?\d+\s*\)|(?<![\w&/])([\w.-]+/[\w.-]+)?(#|GH-|gh-)\d+\b"
+    r"\s*\(\s*((PR|MR|issue|bpo|GH)[ -]?)?[#!]?(?:gh-)?#?\d+\s*\)|[ \t]*(?<![\w&/])([\w.-]+/[\w.-]+)?(#|GH-|gh-)\d+\b"
 )
 _HASH = re.compile(rf"(?<![\w/.-])[0-9a-f]{{{_LEAST_OF_A_HASH},40}}(?![\w-])")
 _PROGRAM = re.compile(r"[=(){}\[\];+*/<>|&%@^~]|\b(return|raise|throw|yield|import)\b")
@@ -83,7 +86,7 @@ def stripped(text: str) -> str:
     lines = []
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         bare = line.strip()
-        if _MERGE.fullmatch(bare) or _TRAILER.fullmatch(bare):
+        if any(pattern.fullmatch(bare) for pattern in (_MERGE, _TRAILER, _SEE)):
             continue
         said = _NUMBER.sub("", _ADDRESS.sub("", _CLOSES.sub("", line))).rstrip()
         if bare and not said.strip(" .,;:()[]*-"):
