@@ -12,7 +12,7 @@ import pytest
 from mining.planted import good, with_base
 from swetrials.mining.candidates import Filters
 from swetrials.mining.history import open_history
-from swetrials.mining.mine import classify
+from swetrials.mining.mining_run import classify
 from swetrials.workspace.git import GitError
 from swetrials.workspace.repositories import Repositories
 from workspace.sources import commit_all, git, new_repository

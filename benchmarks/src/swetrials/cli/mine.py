@@ -15,7 +15,7 @@ from swetrials.cli.options import with_mine_keys
 
 if TYPE_CHECKING:
     from swetrials.environments.work_context import WorkContext
-    from swetrials.mining.mine import Mined, MiningRequest, Progress
+    from swetrials.mining.mining_run import Mined, MiningProgress, MiningRequest
     from swetrials.records.mined import MiningRefusal
 
 app = single_command()
@@ -52,7 +52,7 @@ def mine(
     """
     from swetrials.mining.candidates import Filters
     from swetrials.mining.issue_texts import read_issue_texts
-    from swetrials.mining.mine import MiningRequest
+    from swetrials.mining.mining_run import MiningRequest
     from swetrials.mining.runners import asked_runner
 
     request = MiningRequest(
@@ -80,7 +80,7 @@ def mine_repository(request: MiningRequest, flags: Mapping[str, object]) -> int:
         KnownError: nothing can be mined; the message says why.
     """
     from swetrials.cli.interrupting import run_async
-    from swetrials.mining.mine import mine as mined_from
+    from swetrials.mining.mining_run import mine as mined_from
 
     place = _place(request, flags)
     mined = run_async(lambda: mined_from(request, place, _show))
@@ -134,7 +134,7 @@ def _utc(day: datetime | None) -> datetime | None:
     return day.replace(tzinfo=UTC) if day is not None else None
 
 
-def _show(progress: Progress) -> None:
+def _show(progress: MiningProgress) -> None:
     from swetrials.results.report import wording as figures
 
     latest = progress.latest

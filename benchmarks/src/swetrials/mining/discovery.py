@@ -31,7 +31,7 @@ _NO_FILE = "000000"
 
 
 @dataclass(frozen=True)
-class Found:
+class TestsFound:
     """The tests of a candidate by what the change does to them.
 
     Attributes:
@@ -71,7 +71,7 @@ class Trying:
     limiter: anyio.CapacityLimiter
     limit_seconds: float
 
-    def verify(self, found: Found | None = None) -> Verify:
+    def verify(self, found: TestsFound | None = None) -> Verify:
         """Return what decides the task, as far as it is known; the sources of its files count from the dataset."""
         name = self.draft.candidate.task_id
         return Verify(
@@ -114,7 +114,7 @@ class Trying:
         )
 
 
-async def discover(trying: Trying, times: int) -> Found | Refused:
+async def discover(trying: Trying, times: int) -> TestsFound | Refused:
     """Run a candidate's tests with its change, without it, and where needed those of its parent.
 
     Args:
@@ -156,7 +156,7 @@ async def discover(trying: Trying, times: int) -> Found | Refused:
     marks: list[MiningMark] = ["masked-names"] if masked else []
     if missing:
         marks.append("base-does-not-load")
-    return Found(tuple(fail_to_pass), tuple(pass_to_pass), limit, tuple(marks))
+    return TestsFound(tuple(fail_to_pass), tuple(pass_to_pass), limit, tuple(marks))
 
 
 def _limit(gold_seconds: float) -> float:

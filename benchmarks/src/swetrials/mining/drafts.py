@@ -9,7 +9,7 @@ from pathlib import Path
 from swetrials.mining.candidates import Split, touches_manifests
 from swetrials.mining.commit_files import CommitFiles
 from swetrials.mining.history import Change
-from swetrials.mining.statement import Told, judged, statement_of
+from swetrials.mining.statement import Statement, judged, statement_of
 from swetrials.mining.untold_names import names_used, signatures_of, test_names
 from swetrials.records.mined import MiningMark, MiningRefusal
 from swetrials.workspace.patch_sections import patch_sections
@@ -21,7 +21,7 @@ _LETTERS_OF_A_PARENT = 8
 
 
 @dataclass(frozen=True)
-class Candidate:
+class MiningCandidate:
     """A change that may become a task, by its files.
 
     Attributes:
@@ -67,7 +67,7 @@ class Draft:
         marks: what one should know of it.
     """
 
-    candidate: Candidate
+    candidate: MiningCandidate
     statement: str
     hidden: Mapping[str, HiddenFile]
     solution: bytes
@@ -97,7 +97,7 @@ class Refused:
     told: str = ""
 
 
-def draft_of(candidate: Candidate, files: CommitFiles, texts: Mapping[int, str]) -> Draft | Refused:
+def draft_of(candidate: MiningCandidate, files: CommitFiles, texts: Mapping[int, str]) -> Draft | Refused:
     """Return a candidate with what its task is made of, or why there can be none.
 
     Args:
@@ -130,15 +130,19 @@ def draft_of(candidate: Candidate, files: CommitFiles, texts: Mapping[int, str])
 
 
 def _statement(
-    candidate: Candidate, files: CommitFiles, tests: Mapping[str, bytes], added: list[str], texts: Mapping[int, str]
-) -> Told:
+    candidate: MiningCandidate,
+    files: CommitFiles,
+    tests: Mapping[str, bytes],
+    added: list[str],
+    texts: Mapping[int, str],
+) -> Statement:
     text = statement_of(candidate.change.message, texts)
     names = sorted(test_names(tests) - files.words_there(candidate.parent, sorted(test_names(tests))))
     return judged(text, added, names)
 
 
 def _with_interface(
-    candidate: Candidate,
+    candidate: MiningCandidate,
     files: CommitFiles,
     text: str,
     tests: Mapping[str, bytes],

@@ -53,7 +53,7 @@ _VARIABLES = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "CI": "1"}
 
 
 @dataclass(frozen=True)
-class Way:
+class EnvironmentWay:
     """One way to make an environment.
 
     Attributes:
@@ -67,7 +67,7 @@ class Way:
 
 def ways_to_prepare(
     project: ProjectFiles, runner: Runner, day: datetime, tests: str, machine: Project
-) -> Iterator[Way]:
+) -> Iterator[EnvironmentWay]:
     """Yield ways to make what a project's tests run in; each is tried where those before it failed.
 
     Args:
@@ -85,10 +85,10 @@ def ways_to_prepare(
     elif "package.json" in project.texts:
         yield from _node_ways(project, runner, day, tests)
     else:
-        yield Way(EnvironmentSpec(env=_VARIABLES))
+        yield EnvironmentWay(EnvironmentSpec(env=_VARIABLES))
 
 
-def _python_ways(project: ProjectFiles, runner: Runner, day: datetime, machine: Project) -> Iterator[Way]:
+def _python_ways(project: ProjectFiles, runner: Runner, day: datetime, machine: Project) -> Iterator[EnvironmentWay]:
     version = _python_version(project, day, machine)
     date = (day + timedelta(days=1)).strftime("%Y-%m-%d")
     dated = ("uv", "pip", "install", "--exclude-newer", date)
@@ -106,17 +106,17 @@ def _python_ways(project: ProjectFiles, runner: Runner, day: datetime, machine: 
         itself = ("-e", f".[{','.join(extras)}]" if extras else ".")
         grouped = tuple(word for group in groups for word in ("--group", group))
         install: Argv = (*dated, *lifted, *itself, *grouped, *lists, *needed)
-        yield Way(EnvironmentSpec(python=version, setup=(install,), env=variables))
+        yield EnvironmentWay(EnvironmentSpec(python=version, setup=(install,), env=variables))
         plain: Argv = (*dated, *lifted, "-e", ".", *needed)
         if plain != install:
-            yield Way(EnvironmentSpec(python=version, setup=(plain,), env=variables), ("drifted",))
+            yield EnvironmentWay(EnvironmentSpec(python=version, setup=(plain,), env=variables), ("drifted",))
     path = {"PYTHONPATH": "src"} if any(name.startswith("src/") for name in project.paths) else {"PYTHONPATH": "."}
     dependencies = tuple(
         one for one in project.pyproject.get("project", {}).get("dependencies", ()) if isinstance(one, str)
     )
     bare: tuple[Argv, ...] = ((*dated, *lists, *dependencies, *needed),) if (*lists, *dependencies, *needed) else ()
     marks: tuple[MiningMark, ...] = ("drifted",) if project.can_be_installed else ()
-    yield Way(EnvironmentSpec(python=version, setup=bare, env={**variables, **path}), marks)
+    yield EnvironmentWay(EnvironmentSpec(python=version, setup=bare, env={**variables, **path}), marks)
 
 
 def _python_version(project: ProjectFiles, day: datetime, machine: Project) -> str:
@@ -158,7 +158,7 @@ def _said(project: ProjectFiles) -> str:
     return "\n".join(project.texts.values())
 
 
-def _node_ways(project: ProjectFiles, runner: Runner, day: datetime, tests: str) -> Iterator[Way]:
+def _node_ways(project: ProjectFiles, runner: Runner, day: datetime, tests: str) -> Iterator[EnvironmentWay]:
     date = (day + timedelta(days=1)).strftime("%Y-%m-%d")
     quiet = ("--no-audit", "--no-fund", "--no-progress", "--ignore-scripts")
     package = project.package
@@ -170,11 +170,11 @@ def _node_ways(project: ProjectFiles, runner: Runner, day: datetime, tests: str)
     )
     locked = any(name in project.paths for name in ("package-lock.json", "npm-shrinkwrap.json"))
     if not (tools or runtime or locked):
-        yield Way(EnvironmentSpec(env=_VARIABLES))
+        yield EnvironmentWay(EnvironmentSpec(env=_VARIABLES))
         return
 
-    def way(*setup: Argv, marks: tuple[MiningMark, ...] = ()) -> Way:
-        return Way(EnvironmentSpec(setup=setup, env=_VARIABLES), marks)
+    def way(*setup: Argv, marks: tuple[MiningMark, ...] = ()) -> EnvironmentWay:
+        return EnvironmentWay(EnvironmentSpec(setup=setup, env=_VARIABLES), marks)
 
     if locked:
         yield way(("npm", "ci", *quiet))

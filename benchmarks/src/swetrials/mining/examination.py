@@ -17,9 +17,9 @@ from swetrials.environments.toolchain import ToolMissingError
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.tests import TestsJudge
 from swetrials.mining.commit_files import CommitFiles
-from swetrials.mining.discovery import Found, Trying, discover
+from swetrials.mining.discovery import TestsFound, Trying, discover
 from swetrials.mining.drafts import Draft, Refused
-from swetrials.mining.environment_of_day import Way, ways_to_prepare
+from swetrials.mining.environment_of_day import EnvironmentWay, ways_to_prepare
 from swetrials.mining.project_files import ProjectFiles, project_files
 from swetrials.mining.runners import Runner, runner_of
 from swetrials.records.checked import CheckedTask, pruned
@@ -110,7 +110,7 @@ class Examiner:
             return found
         return await self._checked(trying, found, found_way.marks)
 
-    async def _prepared(self, draft: Draft, project: ProjectFiles, runner: Runner) -> Way | Refused:
+    async def _prepared(self, draft: Draft, project: ProjectFiles, runner: Runner) -> EnvironmentWay | Refused:
         """Return the first way of making the environment that works, with the change and without it."""
         preparations = Preparations(self.place, limit_seconds=self.preparing_seconds)
         told: list[str] = []
@@ -131,7 +131,7 @@ class Examiner:
         late = any(re.search(r"was stopped after \d+ s", one) for one in told)
         return Refused("environment-timeout" if late else "environment-build", told[-1])
 
-    async def _checked(self, trying: Trying, found: Found, marks: Sequence[MiningMark]) -> MinedVerdict | Refused:
+    async def _checked(self, trying: Trying, found: TestsFound, marks: Sequence[MiningMark]) -> MinedVerdict | Refused:
         task = trying.task(trying.verify(found))
         submission = trying.submission(task)
         check = await check_task(submission, self.place, self.limiter, self.times, lambda told: None)

@@ -47,7 +47,7 @@ _GENERIC = re.compile(
 
 
 @dataclass(frozen=True)
-class Told:
+class Statement:
     """A statement.
 
     Attributes:
@@ -96,7 +96,7 @@ def stripped(text: str) -> str:
     return "".join(c for c in joined if c.isprintable() or c in "\n\t")
 
 
-def judged(text: str, added_lines: Iterable[str], hidden_tests: Iterable[str]) -> Told:
+def judged(text: str, added_lines: Iterable[str], hidden_tests: Iterable[str]) -> Statement:
     """Return a statement with the reason why it cannot be used, where there is one.
 
     Args:
@@ -106,13 +106,13 @@ def judged(text: str, added_lines: Iterable[str], hidden_tests: Iterable[str]) -
     """
     words = _WORD.findall(_PREFIX.sub("", text, count=1))
     if not words:
-        return Told(text, "statement-empty")
+        return Statement(text, "statement-empty")
     telling = [word for word in words if not _GENERIC.fullmatch(word) and len(word) > 1]
     if len(words) < _LEAST_WORDS or len(telling) < _LEAST_TELLING_WORDS:
-        return Told(text, "statement-vague", repr(text))
+        return Statement(text, "statement-vague", repr(text))
     if leak := _leak(text, added_lines, hidden_tests):
-        return Told(text, "statement-leaks", leak)
-    return Told(text)
+        return Statement(text, "statement-leaks", leak)
+    return Statement(text)
 
 
 def _leak(text: str, added_lines: Iterable[str], hidden_tests: Iterable[str]) -> str:

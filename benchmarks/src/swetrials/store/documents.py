@@ -41,7 +41,7 @@ class LoadedDataset:
 
     @property
     def local_repositories(self) -> tuple[Path, ...]:
-        """The repositories and bundles of this machine that tasks are from; later commits of theirs may hold the fix."""
+        """The repositories and bundles of this machine that tasks are from; later commits may hold the fix."""
         local = (self.repo_address(task) for task in self.dataset.tasks if is_local_address(task.repo))
         return tuple(dict.fromkeys(map(Path, local)))
 

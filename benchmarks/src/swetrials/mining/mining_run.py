@@ -15,7 +15,7 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.mining.candidates import Filters, split_of, touches_manifests, why_no_candidate
 from swetrials.mining.commit_files import CommitFiles
 from swetrials.mining.dataset_writing import write_dataset, write_files
-from swetrials.mining.drafts import Candidate, Draft, draft_of
+from swetrials.mining.drafts import Draft, MiningCandidate, draft_of
 from swetrials.mining.examination import Examiner
 from swetrials.mining.history import Change, History, open_history
 from swetrials.mining.journal import Journal, open_journal
@@ -73,7 +73,7 @@ class MiningRequest:
 
 
 @dataclass(frozen=True)
-class Progress:
+class MiningProgress:
     """How far mining is.
 
     Attributes:
@@ -123,7 +123,7 @@ class Classified:
     """The commits of a history by what their files say: candidates, the newest first, and how many are none."""
 
     commits: int = 0
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[MiningCandidate] = field(default_factory=list)
     refused: Counter[MiningRefusal] = field(default_factory=Counter)
 
 
@@ -151,7 +151,7 @@ def classify(changes: Iterable[Change], filters: Filters) -> Classified:
         if reason := why_no_candidate(change, split):
             found.refused[reason] += 1
             continue
-        found.candidates.append(Candidate(change, split, change.committed))
+        found.candidates.append(MiningCandidate(change, split, change.committed))
         if not split.manifests:
             waiting.append((len(found.candidates) - 1, change))
     if oldest is not None:
@@ -165,11 +165,11 @@ def _date(found: Classified, waiting: list[tuple[int, Change]], day: datetime) -
     With that of the commit itself, each would be prepared for itself, though all ask for the same.
     """
     for index, change in waiting:
-        found.candidates[index] = Candidate(change, found.candidates[index].split, day)
+        found.candidates[index] = MiningCandidate(change, found.candidates[index].split, day)
     waiting.clear()
 
 
-async def mine(request: MiningRequest, place: WorkContext, observe: Callable[[Progress], None]) -> Mined:
+async def mine(request: MiningRequest, place: WorkContext, observe: Callable[[MiningProgress], None]) -> Mined:
     """Make a dataset of a repository's history, going on where an earlier run with the same options has stopped.
 
     Args:
@@ -203,7 +203,7 @@ class _Run:
         place: WorkContext,
         journal: Journal,
         classified: Classified,
-        observe: Callable[[Progress], None],
+        observe: Callable[[MiningProgress], None],
     ) -> None:
         self._request, self._history, self._journal = request, history, journal
         self._classified, self._observe = classified, observe
@@ -254,7 +254,7 @@ class _Run:
             dataset=dataset,
         )
 
-    def _is_over(self, candidate: Candidate) -> bool:
+    def _is_over(self, candidate: MiningCandidate) -> bool:
         request = self._request
         if candidate.change.commit in self._journal.verdicts:
             return self._enough()
@@ -275,7 +275,7 @@ class _Run:
                 return True
         return False
 
-    async def _one(self, candidate: Candidate, slots: anyio.CapacityLimiter) -> None:
+    async def _one(self, candidate: MiningCandidate, slots: anyio.CapacityLimiter) -> None:
         try:
             commit = candidate.change.commit
             verdict = self._journal.verdicts.get(commit)
@@ -295,7 +295,7 @@ class _Run:
         finally:
             slots.release_on_behalf_of(candidate.change.commit)
 
-    def _refused_draft(self, candidate: Candidate, reason: MiningRefusal, told: str) -> MinedVerdict:
+    def _refused_draft(self, candidate: MiningCandidate, reason: MiningRefusal, told: str) -> MinedVerdict:
         return MinedVerdict(
             commit=candidate.change.commit,
             parent=candidate.parent,
@@ -314,4 +314,4 @@ class _Run:
         each = (time.monotonic() - self._began) / self._tried if self._tried else None
         kept = sum(verdict.task is not None for verdict in self._verdicts.values())
         left = None if each is None else each * (total - done)
-        self._observe(Progress(total, done, kept, self._refused(), left, latest))
+        self._observe(MiningProgress(total, done, kept, self._refused(), left, latest))
