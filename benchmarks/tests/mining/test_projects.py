@@ -137,3 +137,9 @@ def test_a_file_that_is_no_journal_is_told_with_its_line(tmp_path: Path) -> None
 
 def test_each_reason_has_a_sentence() -> None:
     assert set(MINING_REFUSALS) == set(MINING_REFUSAL_REASONS)
+
+
+def test_the_page_has_each_reason_with_its_sentence() -> None:
+    page = (find_project().root.parent / "docs" / "your-own-repository.md").read_text()
+    rows = {reason: f"| `{reason}` | {sentence} |" for reason, sentence in MINING_REFUSALS.items()}
+    assert [reason for reason, row in rows.items() if row not in page] == []
