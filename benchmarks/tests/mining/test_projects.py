@@ -8,12 +8,16 @@ import orjson
 import pytest
 
 from swetrials.errors import UsageError
+from swetrials.mining.commit_files import CommitFiles
 from swetrials.mining.environment_of_day import ways_to_prepare
+from swetrials.mining.history import open_history
 from swetrials.mining.journal import open_journal
-from swetrials.mining.project_files import ProjectFiles
+from swetrials.mining.project_files import ProjectFiles, project_files
 from swetrials.mining.runners import asked_runner, runner_of
 from swetrials.records.mined import MINING_REFUSAL_REASONS, MINING_REFUSALS, MinedVerdict
 from swetrials.store.project import find_project
+from swetrials.workspace.repositories import Repositories
+from workspace.sources import commit_all, new_repository
 
 
 def project(texts: Mapping[str, str], *paths: str) -> ProjectFiles:
@@ -98,6 +102,24 @@ def test_an_environment_of_the_day_leaves_out_what_came_later() -> None:
     assert all(way.spec.python == ways[0].spec.python for way in ways)
     assert ways[-1].spec.env["PYTHONPATH"] == "src" and "six" in ways[-1].spec.setup[0]
     assert [way.marks for way in ways] == [(), ("drifted",), ("drifted",)]
+
+
+def test_a_project_in_a_folder_is_installed_and_tested_there(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "repo")
+    for name in ("README.md", "part/pyproject.toml", "part/src/it/a.py", "part/tests/test_a.py", "other/package.json"):
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text("[project]\nname = 'it'\n" if name.endswith(".toml") else "")
+    commit_all(repo, "Begin")
+    history = open_history(Repositories.below(tmp_path), str(repo))
+    found = project_files(CommitFiles(history.mirror), history.head, ["part/src/it/a.py", "part/tests/test_a.py"])
+    assert (found.folder, sorted(found.paths)) == ("part", ["pyproject.toml", "src/it/a.py", "tests/test_a.py"])
+    runner = runner_of(found, [("part/tests/test_a.py", FUNCTION)])
+    assert runner is not None
+    assert runner.inside("part").commands == (("sh", "-c", "cd part && exec python -m pytest tests"),)
+    first, *_ = ways_to_prepare(found, runner, datetime(2024, 1, 5, tzinfo=UTC), "", find_project())
+    assert first.spec.setup[0][:4] == ("uv", "--directory", "part", "pip")
+    both = project_files(CommitFiles(history.mirror), history.head, ["part/src/it/a.py", "other/a.js"])
+    assert both.folder == ""
 
 
 def test_packages_of_node_are_those_of_the_lock_else_of_the_day_else_what_is_left() -> None:

@@ -4,22 +4,23 @@ The runs are: the change; its tests without it; and where those do not load, the
 what passed there all along and was only not loaded ("masked").
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 
-from swetrials.checking.control_runs import ControlRun, Controls, differing, last_lines
+from swetrials.checking.control_runs import ControlRun, Controls, differing
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.mining.drafts import Draft, Refused
 from swetrials.mining.runners import Runner
 from swetrials.records.dataset import MOST_OF_A_TEST_ID, Task, Verify
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.evaluation import TestState
+from swetrials.records.evaluation import CommandResult, TestState
 from swetrials.records.mined import MiningMark
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.workspace.printed import last_lines
 
 _LEAST_SECONDS, _TIMES_THE_SOLUTION = 15.0, 6.0
 _LIMITS_SECONDS = (15.0, 60.0, 300.0, 900.0, 3600.0)
@@ -136,7 +137,7 @@ async def discover(trying: Trying, times: int) -> TestsFound | Refused:
     limit = _limit(gold.longest_seconds)
     base = await controls.run(b"", limit)
     if base.stopped:
-        return Refused("base-hangs", last_lines(base.stopped))
+        return Refused("base-hangs", _printed(base.stopped))
     red = [one for one in _passed(gold) if base.state(one) in _RED]
     missing = [one for one in red if base.state(one) == "missing"]
     parents = replace(submission, hidden_files={})
@@ -168,10 +169,10 @@ def _why_not_gold(gold: ControlRun) -> Refused | None:
     if gold.verified is None:
         return Refused("environment-build", _words_of(gold))
     if gold.stopped:
-        return Refused("gold-hangs", last_lines(gold.stopped))
+        return Refused("gold-hangs", _printed(gold.stopped))
     if gold.verified.faults or not gold.told:
         faults = "; ".join(gold.verified.faults) or "no test is told of"
-        return Refused("gold-no-report", f"{faults}: {last_lines(gold.verified.verified)}")
+        return Refused("gold-no-report", f"{faults}: {_printed(gold.verified.verified)}")
     return None
 
 
@@ -188,7 +189,7 @@ async def _why_none(trying: Trying, gold: ControlRun, own: Controls, times: int)
     )
     if varying := differing([gold, *again]):
         return Refused("flaky", _listed(sorted(varying)))
-    return Refused("gold-fails", f"{_listed(broken)}: {last_lines(gold.verified.verified if gold.verified else ())}")
+    return Refused("gold-fails", f"{_listed(broken)}: {_printed(gold.verified.verified if gold.verified else ())}")
 
 
 def _passed(run: ControlRun) -> list[str]:
@@ -203,7 +204,12 @@ def _is_an_id(test_id: str) -> bool:
 
 
 def _words_of(run: ControlRun) -> str:
-    return str(run.failure) if run.failure else last_lines(run.verified.verified if run.verified else ())
+    return str(run.failure) if run.failure else _printed(run.verified.verified if run.verified else ())
+
+
+def _printed(results: Sequence[CommandResult]) -> str:
+    """Return the last lines that the last of some commands has printed, as one."""
+    return " | ".join(last_lines(results[-1].output_tail)) if results else ""
 
 
 def _listed(ids: list[str]) -> str:

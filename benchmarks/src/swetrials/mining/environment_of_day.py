@@ -7,8 +7,9 @@ npm does likewise by ``--before``, which fails where a registry tells upload tim
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Self
 
 from swetrials.environments.toolchain import ToolMissingError, find_tools
 from swetrials.mining.project_files import ProjectFiles
@@ -49,6 +50,7 @@ _PLUGINS = {
     r"--benchmark": "pytest-benchmark",
     r"pytest[-_]mock\b": "pytest-mock",
 }
+_INTO = {"uv": "--directory", "npm": "--prefix"}
 _VARIABLES = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "CI": "1"}
 
 
@@ -63,6 +65,13 @@ class EnvironmentWay:
 
     spec: EnvironmentSpec
     marks: tuple[MiningMark, ...] = ()
+
+    def inside(self, folder: str) -> Self:
+        """Return the way for a project that is in a folder of its repository."""
+        if not folder:
+            return self
+        setup = tuple((argv[0], _INTO[argv[0]], folder, *argv[1:]) for argv in self.spec.setup)
+        return replace(self, spec=self.spec.model_copy(update={"setup": setup}))
 
 
 def ways_to_prepare(
@@ -81,11 +90,12 @@ def ways_to_prepare(
         ToolMissingError: this machine has no interpreter for it.
     """
     if runner.name in {"pytest", "unittest"} or (project.is_python and "package.json" not in project.texts):
-        yield from _python_ways(project, runner, day, machine)
+        ways = _python_ways(project, runner, day, machine)
     elif "package.json" in project.texts:
-        yield from _node_ways(project, runner, day, tests)
+        ways = _node_ways(project, runner, day, tests)
     else:
-        yield EnvironmentWay(EnvironmentSpec(env=_VARIABLES))
+        ways = iter((EnvironmentWay(EnvironmentSpec(env=_VARIABLES)),))
+    yield from (way.inside(project.folder) for way in ways)
 
 
 def _python_ways(project: ProjectFiles, runner: Runner, day: datetime, machine: Project) -> Iterator[EnvironmentWay]:
@@ -101,8 +111,13 @@ def _python_ways(project: ProjectFiles, runner: Runner, day: datetime, machine: 
         else {}
     )
     variables = {**_VARIABLES, **scm}
+    extras, groups = _declared(project)
+    if "uv.lock" in project.paths:
+        chosen = (*(f"--extra={name}" for name in extras), *(f"--group={name}" for name in groups))
+        sync: Argv = ("uv", "sync", "--active", "--frozen", "--inexact", *chosen)
+        beside: tuple[Argv, ...] = ((*dated, *needed),) if needed else ()
+        yield EnvironmentWay(EnvironmentSpec(python=version, setup=(sync, *beside), env=variables))
     if project.can_be_installed:
-        extras, groups = _declared(project)
         itself = ("-e", f".[{','.join(extras)}]" if extras else ".")
         grouped = tuple(word for group in groups for word in ("--group", group))
         install: Argv = (*dated, *lifted, *itself, *grouped, *lists, *needed)

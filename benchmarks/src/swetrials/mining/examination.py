@@ -97,8 +97,10 @@ class Examiner:
         )
 
     async def _tried(self, draft: Draft, hidden: dict[str, Path]) -> MinedVerdict | Refused:
-        project = await run_sync(project_files, self.files, draft.candidate.parent)
-        runner = self.runner or runner_of(project, [(path, file.data) for path, file in draft.hidden.items()])
+        touched = [file.path for file in (*draft.candidate.split.source, *draft.candidate.split.hidden)]
+        project = await run_sync(project_files, self.files, draft.candidate.parent, touched)
+        found_runner = runner_of(project, [(path, file.data) for path, file in draft.hidden.items()])
+        runner = self.runner or (found_runner.inside(project.folder) if found_runner else None)
         if runner is None:
             return Refused("runner-unknown")
         found_way = await self._prepared(draft, project, runner)

@@ -1,8 +1,9 @@
 """What a project says of itself in its manifests, as far as tests and their environment depend on it."""
 
+import posixpath
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ _READ = (
     "Pipfile",
     "Makefile",
 )
+_OF_A_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "package.json")
 _REQUIREMENTS = re.compile(
     r"(?:requirements/)?[\w.-]*(?:test|dev|ci)[\w.-]*\.(?:txt|in)|requirements(?:\.txt|/[\w.-]+\.txt)"
 )
@@ -32,12 +34,14 @@ class ProjectFiles:
     """The files of one commit, and the text of its manifests.
 
     Attributes:
-        paths: blob ids of all files, by path.
-        texts: of the manifests at the top.
+        paths: blob ids of all files, by path from the project's folder.
+        texts: of the manifests in that folder.
+        folder: of the project in the repository; empty: the top.
     """
 
     paths: Mapping[str, str]
     texts: Mapping[str, str]
+    folder: str = ""
 
     @cached_property
     def pyproject(self) -> Mapping[str, Any]:
@@ -77,15 +81,33 @@ class ProjectFiles:
         return tuple(sorted(path for path in self.paths if _REQUIREMENTS.fullmatch(path)))
 
 
-def project_files(files: CommitFiles, commit: str) -> ProjectFiles:
-    """Read what a commit says of the project.
+def project_files(files: CommitFiles, commit: str, touched: Iterable[str]) -> ProjectFiles:
+    """Read what a commit says of the project that some files belong to.
+
+    That is the lowest folder with a manifest that all of them lie below; else the repository.
+
+    Args:
+        files: of the repository's commits.
+        commit: the full id.
+        touched: paths of files that a change touches.
 
     Raises:
         GitError: the commit cannot be read.
     """
-    paths = files.paths(commit)
+    everything = files.paths(commit)
+    folder = _project_folder(everything, touched)
+    paths = {path.removeprefix(folder): blob for path, blob in everything.items() if path.startswith(folder)}
     there = [path for path in paths if path in _READ or _REQUIREMENTS.fullmatch(path)]
     contents = files.blobs([paths[path] for path in there])
-    return ProjectFiles(
-        paths, {path: data.decode(errors="replace") for path, data in zip(there, contents, strict=True)}
-    )
+    texts = {path: data.decode(errors="replace") for path, data in zip(there, contents, strict=True)}
+    return ProjectFiles(paths, texts, folder.rstrip("/"))
+
+
+def _project_folder(paths: Mapping[str, str], touched: Iterable[str]) -> str:
+    """Return the folder with its slash; empty for the top."""
+    common = posixpath.commonprefix([f"{posixpath.dirname(path)}/" for path in touched]).split("/")[:-1]
+    for depth in range(len(common), 0, -1):
+        folder = "/".join(common[:depth]) + "/"
+        if any(f"{folder}{name}" in paths for name in _OF_A_PROJECT):
+            return folder
+    return ""

@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import Self
 
 from swetrials.mining.candidates import CODE
 from swetrials.mining.project_files import ProjectFiles
@@ -43,6 +44,17 @@ class Runner:
     commands: tuple[Argv, ...]
     report: ReportFormat
     setup: tuple[Argv, ...] = ()
+
+    def inside(self, folder: str) -> Self:
+        """Return the runner of a project that is in a folder of its repository."""
+        if not folder:
+            return self
+        into = f"cd {shlex.quote(folder)} && "
+
+        def moved(argv: Argv) -> Argv:
+            return ("sh", "-c", into + (argv[2] if argv[:2] == ("sh", "-c") else f"exec {shlex.join(argv)}"))
+
+        return replace(self, commands=tuple(map(moved, self.commands)), setup=tuple(map(moved, self.setup)))
 
 
 def asked_runner(command: str, report: ReportFormat) -> Runner:
