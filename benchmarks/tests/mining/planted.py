@@ -112,7 +112,7 @@ def module(name: str, body: str) -> str:
     return f"def {name}(value):\n    return {body}\n"
 
 
-def tests_of(name: str, *lines: str) -> str:
+def checks_of(name: str, *lines: str) -> str:
     """Return a file of tests of a module that has the function of the same name."""
     body = "\n".join(f"        {line}" for line in lines)
     head = f"import unittest\n\nfrom calc import {name}\n\n\nclass Test(unittest.TestCase):\n"
@@ -122,7 +122,7 @@ def tests_of(name: str, *lines: str) -> str:
 def good(name: str, before: str = "value", after: str = "value + 1", expected: str = "3") -> Mapping[str, Content]:
     """Return a change of a module that the base has, with its test."""
     check = f"self.assertEqual({name}.{name}(2), {expected})"
-    return {f"calc/{name}.py": module(name, after), f"tests/test_{name}.py": tests_of(name, check)}
+    return {f"calc/{name}.py": module(name, after), f"tests/test_{name}.py": checks_of(name, check)}
 
 
 def with_base(root: Path, names: list[str]) -> Planted:
@@ -144,10 +144,10 @@ Plant = Callable[[Planted], None]
 
 def plant_unsuited(planted: Planted) -> None:
     """Plant commits that their files alone rule out."""
-    change = {"calc/m01.py": module("m01", "value - 5"), "tests/test_m01.py": tests_of("m01", "self.assertTrue(m01)")}
+    change = {"calc/m01.py": module("m01", "value - 5"), "tests/test_m01.py": checks_of("m01", "self.assertTrue(m01)")}
     planted.commit("docs", "no-source", "Explain the library in more words", {"README.md": "# Calc\n\nMore words.\n"})
     planted.commit("source-only", "no-tests", "Count from another number", {"calc/m01.py": module("m01", "value - 1")})
-    planted.commit("test-only", "tests-only", "Try one more number", {"tests/test_more.py": tests_of("m02", "pass")})
+    planted.commit("test-only", "tests-only", "Try one more number", {"tests/test_more.py": checks_of("m02", "pass")})
     planted.commit(
         "tests-removed",
         "tests-removed",
@@ -194,7 +194,7 @@ def plant_untold(planted: Planted) -> None:
     dynamic = (
         'def __getattr__(name):\n    if name != "frobnicate":\n        raise AttributeError(name)\n    return int\n'
     )
-    files = {"calc/m14.py": dynamic, "tests/test_m14.py": tests_of("m14", "self.assertEqual(m14.frobnicate(), 0)")}
+    files = {"calc/m14.py": dynamic, "tests/test_m14.py": checks_of("m14", "self.assertEqual(m14.frobnicate(), 0)")}
     planted.commit("interface never stated", "names-untold", "Offer what the users have asked for", files)
 
 
@@ -204,7 +204,7 @@ def plant_failing(planted: Planted) -> None:
 
     def bad(kind: str, expected: MiningRefusal, *lines: str, after: str = "value + 1", top: str = "") -> None:
         name = f"m{next(number)}"
-        files = {f"calc/{name}.py": module(name, after), f"tests/test_{name}.py": top + tests_of(name, *lines)}
+        files = {f"calc/{name}.py": module(name, after), f"tests/test_{name}.py": top + checks_of(name, *lines)}
         planted.commit(kind, expected, f"Let the counter {name} say what it has", files)
         undone: Mapping[str, Content] = {f"tests/test_{name}.py": None, f"calc/{name}.py": module(name, "value + 2")}
         planted.commit("undo", "tests-removed", f"Leave the counter {name} alone", undone)
@@ -246,7 +246,7 @@ def plant_failing(planted: Planted) -> None:
         "    def test_any(self):\n        self.assertIn(3, [m23.m23(2), m24.m24(2)])\n",
     }
     planted.commit("no power", "no-power", "Count on in one place or in the other", twice)
-    masked = tests_of("m25", "self.assertEqual(m25.m25(2), 2)")
+    masked = checks_of("m25", "self.assertEqual(m25.m25(2), 2)")
     planted.commit("test-only", "tests-only", "Try what the counter always did", {"tests/test_m25.py": masked})
     files = {
         "calc/m25.py": module("m25", "value") + "\n\ndef helper():\n    return None\n",
@@ -288,7 +288,7 @@ def plant_good(planted: Planted) -> None:
     moved = {
         "calc/m46.py": None,
         "calc/moved.py": module("moved", "value + 1"),
-        "tests/test_moved.py": tests_of("moved", "self.assertEqual(moved.moved(2), 3)"),
+        "tests/test_moved.py": checks_of("moved", "self.assertEqual(moved.moved(2), 3)"),
     }
     planted.commit("rename", "kept", "Rename the counter m46 to moved, which counts on", moved)
     locked = {"poetry.lock": "# nothing is locked\n", **good("m47")}
@@ -303,12 +303,12 @@ def plant_good(planted: Planted) -> None:
     planted.commit("odd name beside", "kept", "Count on beside a file with an odd name", named)
     spoken = {
         "calc/m51.py": "class Counter:\n    def step(self, by: int = 1) -> int:\n        return by + 1\n",
-        "tests/test_m51.py": tests_of("m51", "self.assertEqual(m51.Counter().step(by=2), 3)"),
+        "tests/test_m51.py": checks_of("m51", "self.assertEqual(m51.Counter().step(by=2), 3)"),
     }
     planted.commit("interface", "kept", "Offer an object that counts for its users", spoken)
-    loud = tests_of("m52", "print('x' * 5_000_000)", "self.assertEqual(m52.m52(2), 3)")
+    loud = checks_of("m52", "print('x' * 5_000_000)", "self.assertEqual(m52.m52(2), 3)")
     planted.commit("loud", "kept", "Count on however loud it may be", {**good("m52"), "tests/test_m52.py": loud})
-    outside = tests_of(
+    outside = checks_of(
         "m53",
         "import contextlib, pathlib",
         "with contextlib.suppress(OSError):",

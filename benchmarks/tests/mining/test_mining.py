@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from mining.planted import Planted, good, planted_history, tests_of, with_base
+from mining.planted import Planted, checks_of, good, planted_history, with_base
 from swetrials.mining.candidates import Filters
 from swetrials.mining.history import open_history
 from swetrials.mining.mining_run import classify
@@ -104,7 +104,7 @@ def test_exactly_the_good_ones_are_kept_and_each_other_has_its_own_reason(histor
     loaded = load_dataset(out / "calc-mined.yaml")
     assert len(loaded.dataset.tasks) == len(kept)
     text = loaded.path.read_text()
-    assert not any(commit[:9] in text for commit in kept)
+    assert not any(told[commit].commit[:9] in str(told[commit].task) for commit in kept)
     assert "#201" not in text and "Signed-off" not in text
     counted = len(history.expected)
     assert f"mined: {counted} commits, {len(kept)} kept, {counted - len(kept)} refused" in done.stdout
@@ -127,7 +127,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Planted:
         "Count on and look at nothing",
         {
             **good("m05"),
-            "tests/test_m05.py": tests_of("m05", "pass"),
+            "tests/test_m05.py": checks_of("m05", "pass"),
         },
     )
     return planted
