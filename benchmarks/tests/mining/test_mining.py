@@ -109,7 +109,7 @@ def test_exactly_the_good_ones_are_kept_and_each_other_has_its_own_reason(histor
     counted = len(history.expected)
     assert f"mined: {counted} commits, {len(kept)} kept, {counted - len(kept)} refused" in done.stdout
     check = subprocess.run(
-        [PROGRAM, "dataset", "check", str(loaded.path)],
+        [PROGRAM, "dataset", "check", str(loaded.path), "--times", "2"],
         capture_output=True,
         text=True,
     )

@@ -44,7 +44,7 @@ FUNCTION, CLASS = b"def test_it():\n    pass\n", b"import unittest\n\nclass T(un
             "junit",
         ),
         (project({"setup.py": ""}, "tests/test_a.py"), FUNCTION, "python -m pytest tests", "junit"),
-        (project({"tox.ini": "deps = pytest\n"}, "test/test_a.py"), CLASS, "python -m pytest test", "junit"),
+        (project({}, "conftest.py", "test/test_a.py"), CLASS, "python -m pytest test", "junit"),
         (project({}, "tests/__init__.py"), CLASS, "python -m unittest discover", "unittest"),
         (project({}, "tests/test_a.py"), CLASS, "python -m unittest discover -s tests", "unittest"),
     ],

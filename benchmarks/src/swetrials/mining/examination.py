@@ -26,6 +26,7 @@ from swetrials.records.checked import CheckedTask, pruned
 from swetrials.records.checked import RefusalReason as CheckRefusal
 from swetrials.records.dataset import Complexity, Task
 from swetrials.records.mined import MinedVerdict, MiningMark, MiningRefusal
+from swetrials.workspace.patch import PatchError
 
 _OF_CHECK: dict[CheckRefusal, MiningRefusal] = {
     "setup-fails": "environment-build",
@@ -129,6 +130,8 @@ class Examiner:
             except PreparationError as error:
                 told.append(str(error))
                 continue
+            except PatchError as error:
+                return Refused("gold-fails", str(error))
             return way
         late = any(re.search(r"was stopped after \d+ s", one) for one in told)
         return Refused("environment-timeout" if late else "environment-build", told[-1])

@@ -12,6 +12,7 @@ import orjson
 from anyio.to_thread import run_sync
 
 from swetrials.environments.work_context import WorkContext
+from swetrials.judging.checkout import CheckoutFailed
 from swetrials.mining.candidates import Filters, split_of, touches_manifests, why_no_candidate
 from swetrials.mining.commit_files import CommitFiles
 from swetrials.mining.dataset_writing import write_dataset, write_files
@@ -23,6 +24,7 @@ from swetrials.mining.runners import Runner
 from swetrials.records.dataset import repository_name
 from swetrials.records.mined import MinedVerdict, MiningRefusal
 from swetrials.store.files import sha256_of
+from swetrials.workspace.git import GitError
 
 _FORMAT = 1
 # Of verdicts: raised where a later version would judge a candidate otherwise.
@@ -284,7 +286,7 @@ class _Run:
                 verdict = verdict or self._refused_draft(candidate, draft.reason, draft.told)
                 self._verdicts[commit] = verdict
             elif verdict is None:
-                verdict = await self._examiner.verdict(draft)
+                verdict = await self._examined(draft)
                 self._tried += 1
             if verdict.task is not None and isinstance(draft, Draft):
                 await run_sync(write_files, self._request.out, draft)
@@ -294,6 +296,12 @@ class _Run:
             self._tell(verdict)
         finally:
             slots.release_on_behalf_of(candidate.change.commit)
+
+    async def _examined(self, draft: Draft) -> MinedVerdict:
+        try:
+            return await self._examiner.verdict(draft)
+        except CheckoutFailed as error:
+            raise GitError(str(error)) from None
 
     def _refused_draft(self, candidate: MiningCandidate, reason: MiningRefusal, told: str) -> MinedVerdict:
         return MinedVerdict(

@@ -26,6 +26,7 @@ _READ = (
 _OF_A_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "package.json")
 _REQUIREMENTS = re.compile(
     r"(?:requirements/)?[\w.-]*(?:test|dev|ci)[\w.-]*\.(?:txt|in)|requirements(?:\.txt|/[\w.-]+\.txt)"
+    r"|tests?/[\w.-]*requirements[\w.-]*\.txt"
 )
 
 
@@ -37,11 +38,13 @@ class ProjectFiles:
         paths: blob ids of all files, by path from the project's folder.
         texts: of the manifests in that folder.
         folder: of the project in the repository; empty: the top.
+        names_pytest: whether any file of the repository does.
     """
 
     paths: Mapping[str, str]
     texts: Mapping[str, str]
     folder: str = ""
+    names_pytest: bool = False
 
     @cached_property
     def pyproject(self) -> Mapping[str, Any]:
@@ -77,7 +80,7 @@ class ProjectFiles:
         )
 
     def requirement_files(self) -> tuple[str, ...]:
-        """The files of requirements at the top, or in ``requirements/``."""
+        """The files of requirements at the top, in ``requirements/``, or among the tests."""
         return tuple(sorted(path for path in self.paths if _REQUIREMENTS.fullmatch(path)))
 
 
@@ -100,7 +103,7 @@ def project_files(files: CommitFiles, commit: str, touched: Iterable[str]) -> Pr
     there = [path for path in paths if path in _READ or _REQUIREMENTS.fullmatch(path)]
     contents = files.blobs([paths[path] for path in there])
     texts = {path: data.decode(errors="replace") for path, data in zip(there, contents, strict=True)}
-    return ProjectFiles(paths, texts, folder.rstrip("/"))
+    return ProjectFiles(paths, texts, folder.rstrip("/"), bool(files.words_there(commit, ["pytest"])))
 
 
 def _project_folder(paths: Mapping[str, str], touched: Iterable[str]) -> str:

@@ -84,11 +84,8 @@ def runner_of(project: ProjectFiles, tests: Iterable[tuple[str, bytes]]) -> Runn
 
 
 def _python_runner(project: ProjectFiles, tests: list[bytes]) -> Runner:
-    said = "\n".join(project.texts.values())
-    uses_pytest = (
-        re.search(r"\bpy\.?test\b", said) is not None
-        or any(PurePosixPath(path).name in {"conftest.py", "pytest.ini"} for path in project.paths)
-        or any(re.search(rb"^\s*(import|from)\s+_?pytest\b", data, re.MULTILINE) for data in tests)
+    uses_pytest = project.names_pytest or any(
+        PurePosixPath(path).name in {"conftest.py", "pytest.ini"} for path in project.paths
     )
     by_functions = any(re.search(rb"^(async )?def test_", data, re.MULTILINE) for data in tests)
     by_classes = any(b"unittest" in data for data in tests)
