@@ -152,6 +152,12 @@ def with_check_keys(command: Callable[..., None]) -> Callable[..., None]:
     return _with_keys(command, {name: CONFIG_KEYS[name] for name in names}, {})
 
 
+def with_mine_keys(command: Callable[..., None]) -> Callable[..., None]:
+    """Give the command that mines one option per key that says where it works."""
+    names = ("clone_dir", *_WHERE_TO_JUDGE)
+    return _with_keys(command, {name: CONFIG_KEYS[name] for name in names}, {})
+
+
 def _with_keys(
     command: Callable[..., None], keys: Mapping[str, ConfigKey], shorter: Mapping[str, tuple[str, ...]]
 ) -> Callable[..., None]:
