@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import yaml
 from anyio.from_thread import start_blocking_portal
+from ruamel.yaml import YAML
 
 from e2e.harness import BENCHMARKS, QUICKSTART, Workplace, needs_agent
 from swetrials.rehearsal import RehearsalServer, Scenario, rehearse
@@ -86,11 +86,12 @@ FAIL_TO_PASS = {
 def with_single_tests(folder: Path) -> Path:
     """Return a copy of the quickstart in which single tests decide."""
     shutil.copytree(QUICKSTART.with_suffix(""), folder / "quickstart")
-    dataset = yaml.safe_load(QUICKSTART.read_text())
+    yaml = YAML()
+    dataset = yaml.load(QUICKSTART)
     for task in dataset["tasks"]:
         task["verify"] |= {"report": "unittest", "fail_to_pass": FAIL_TO_PASS[task["id"]], "pass_to_pass": "all"}
     copy = folder / "quickstart.yaml"
-    copy.write_text(yaml.safe_dump(dataset, allow_unicode=True, default_flow_style=False), "utf-8")
+    yaml.dump(dataset, copy)
     return copy
 
 
@@ -102,8 +103,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     for model in MODELS:
         with endpoint(model) as server:
             route = ["--provider", "endpoint", "--endpoint", server.base_url, "--model", model]
-            words = ["run", *route, "--dataset", dataset, "--skip-probe", "--repeats", "2", "--concurrency", "2"]
-            done = made.run(*words, timeout_seconds=300)
+            more = ["--dataset", str(dataset), "--skip-probe", "--repeats", "2", "--concurrency", "2"]
+            done = made.run("run", *route, *more, timeout_seconds=300)
             assert done.returncode in {0, 1}, done.stdout + done.stderr
     judged = made.run(
         "judge", "--recursive", "--folder", made.results, "--judge", "tests", "--dataset", dataset, timeout_seconds=300

@@ -67,13 +67,10 @@ def test_the_published_figures_name_the_best_what_ties_and_what_that_costs() -> 
     assert (found.trials, found.tasks, found.candidates) == (378, 21, 18)
 
 
-def resolving(model: str, resolved: int, tasks: int = 21, **fields: object) -> list[TrialRow]:
+def resolving(model: str, resolved: int, tasks: int = 21, cost_usd: float = 1.0) -> list[TrialRow]:
     """Return the trials of a model that resolves the first few tasks."""
-    told = {"evidence": "tests", "rank_by": "resolved", **fields}
-    return [
-        row(None, model=model, task=f"t{n:02}", resolved=n < resolved, tests_passed=n < resolved, **told)
-        for n in range(tasks)
-    ]
+    alike = row(None, model=model, evidence="tests", rank_by="resolved", cost_usd=cost_usd)
+    return [replace(alike, task=f"t{n:02}", resolved=n < resolved, tests_passed=n < resolved) for n in range(tasks)]
 
 
 def test_resolve_rates_are_told_with_the_price_of_a_resolved_task() -> None:
