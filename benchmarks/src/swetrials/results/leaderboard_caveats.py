@@ -18,11 +18,14 @@ def caveats(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Ite
     if sources:
         yield f"Figures were imported from: {', '.join(sources)}."
     yield from of_sealing(standings, rows)
-    yield from _of_samples(standings, rows)
+    resolved = rank_by_of(rows) == "resolved"
+    yield from _of_samples(standings, rows, resolved=resolved)
+    yield from _of_failures(standings, resolved=resolved)
     yield from _of_costs(standings)
-    if rank_by_of(rows) == "resolved":
+    if resolved:
         yield from _of_resolving(standings)
-    yield from _of_judging(standings, rows)
+    if not resolved or any(row.score is not None for row in rows):
+        yield from _of_judging(standings, rows)
 
 
 def of_sealing(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
@@ -38,14 +41,12 @@ def of_sealing(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> 
 _OPEN_TO = "An agent that reaches more than its model can look a fix up."
 
 
-def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
+def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow], *, resolved: bool) -> Iterator[str]:
     tasks = len({row.task for row in rows})
     if tasks < BOOTSTRAP_TASKS:
-        yield (
-            "A single task: means have no intervals, and another task may come out otherwise."
-            if tasks == 1
-            else f"{tasks} tasks are few: intervals are wide{_AS_A_BELL if rank_by_of(rows) == 'rubric' else ''}."
-        )
+        alone = "A single task: means have no intervals, and another task may come out otherwise."
+        shape = "" if resolved else ", and assume that scores vary as a bell curve does"
+        yield alone if tasks == 1 else f"{tasks} tasks are few: intervals are wide{shape}."
     if tasks > 1 and max(one.repeats for one in standings) == 1:
         yield (
             "Each task was run once: how much a second run would differ is inside the intervals, but cannot be told "
@@ -54,22 +55,21 @@ def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) ->
     apart = [one.label for one in standings if one.tasks < tasks]
     if apart:
         yield f"Not run on all {tasks} tasks, so that their means are over other work: {_list(apart)}."
-    failing = (
-        []
-        if rank_by_of(rows) == "resolved"
-        else [f"{one.label} ({one.completed} of {one.valid})" for one in standings if one.completed < one.valid]
-    )
+
+
+def _of_failures(standings: Sequence[ModelStanding], *, resolved: bool) -> Iterator[str]:
+    failing = [f"{one.label} ({one.completed} of {one.valid})" for one in standings if one.completed < one.valid]
     if failing:
-        yield (
-            "Failed trials are outside the means of scores and costs, and inside the completion rate. Completed: "
-            f"{_list(failing)}."
-        )
+        yield f"{_FAILED_NOT_RESOLVED if resolved else _FAILED_NOT_SCORED} Completed: {_list(failing)}."
     invalid = [f"{one.label} ({one.trials - one.valid})" for one in standings if one.valid < one.trials]
     if invalid:
         yield f"Trials that failed for another reason than model or agent are in no mean: {_list(invalid)}."
 
 
-_AS_A_BELL = ", and assume that scores vary as a bell curve does"
+_FAILED_NOT_SCORED = "Failed trials are outside the means of scores and costs, and inside the completion rate."
+_FAILED_NOT_RESOLVED = (
+    "Failed trials are inside the resolve rate and its costs: not resolved, unless what they left passes the tests."
+)
 
 
 def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
             "Costs stand on different bases (prices of tokens, hours of machines): across them they compare roughly, "
             "and the combined frontier with them."
         )
-    unknown = [one.label for one in standings if one.trials_without_cost]
+    unknown = [one.label for one in standings if one.trials_without_cost or _unpriced(one)]
     if unknown:
         yield f"Costs are not known for every trial, so that they are on no frontier: {_list(unknown)}."
     heavy = [
@@ -97,12 +97,16 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
         yield f"Costs are at least what is shown, and a place on the frontier may be too good: {_list(bounds)}."
 
 
+def _unpriced(one: ModelStanding) -> bool:
+    return one.ranked.value is not None and one.ranked_cost_usd.value is None
+
+
 def _of_resolving(standings: Sequence[ModelStanding]) -> Iterator[str]:
     def told(number: Callable[[ResolveStanding], int]) -> str:
         return _list([f"{one.label} ({n})" for one in standings if one.resolve and (n := number(one.resolve))])
 
     if found := told(lambda one: one.evidence.get("exit-code", 0)):
-        yield f"Resolved by exit codes alone, which is weak evidence, no single test being told: {found}."
+        yield f"Verdicts by exit codes alone, which are weak evidence as no single test is told: {found}."
     if found := told(lambda one: one.evidence.get("weak", 0)):
         yield f"Verdicts that the patch may have swayed, as it changes what the runner loads: {found}."
     if found := told(lambda one: one.doubtful):

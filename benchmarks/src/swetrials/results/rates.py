@@ -59,8 +59,8 @@ def effective_tasks(values: Values) -> float:
     """
     rates = list(means_by_task(values).values())
     tasks, rate = len(rates), fsum(rates) / len(rates)
-    most = tasks * tasks / fsum(1 / len(of_task) for of_task in values.values())
-    if tasks < 2 or rate in {0.0, 1.0} or most == tasks:
+    most = tasks * repeats(values)
+    if tasks < 2 or rate in {0.0, 1.0} or most <= tasks:
         return tasks
     from scipy.special import stdtrit  # takes long to import, and only repeats need it
 
@@ -69,12 +69,18 @@ def effective_tasks(values: Values) -> float:
     return max(tasks, size * (_Z / float(stdtrit(tasks - 1, (1 + LEVEL) / 2))) ** 2)
 
 
+def repeats(values: Values) -> float:
+    """Return how often a task was run, as the harmonic mean over tasks: what counts for the noise of their mean."""
+    return len(values) / fsum(1 / len(of_task) for of_task in values.values())
+
+
 def rate_difference(a: Values, b: Values) -> Estimate:
     """Return by how much the first rate is above the second over the tasks that both have, with Newcombe's interval.
 
     It joins the two Wilson intervals by the correlation of the tasks' rates. Source: R. G. Newcombe, Improved
     confidence intervals for the difference between binomial proportions based on paired data, Statistics in Medicine 17
-    (1998), method 10. Without repeats the correlation is his phi, with his correction for continuity.
+    (1998), method 10. Without repeats the correlation is his phi, with his correction for continuity; with repeats, the
+    step that it corrects for is as much smaller.
     """
     shared = sorted(a.keys() & b.keys())
     if not shared:
@@ -86,7 +92,8 @@ def rate_difference(a: Values, b: Values) -> Estimate:
     estimate = Estimate(value=ones[0] - others[0], tasks=len(shared), trials=trials)
     if len(shared) < 2:
         return estimate
-    low, high = _joined(ones[0], wilson(*ones), others[0], wilson(*others), _correlation(*rates))
+    step = 1 / (repeats(sides[0]) * repeats(sides[1]))
+    low, high = _joined(ones[0], wilson(*ones), others[0], wilson(*others), _correlation(*rates, step=step))
     return estimate.model_copy(update={"low": low, "high": high})
 
 
@@ -101,13 +108,13 @@ def _side(one: float, other: float, correlation: float) -> float:
     return sqrt(max(0.0, hypot(one, other) ** 2 - 2 * correlation * one * other))
 
 
-def _correlation(ones: Sequence[float], others: Sequence[float]) -> float:
-    """Return the correlation of the tasks' rates, a positive one less what counting in whole steps adds."""
+def _correlation(ones: Sequence[float], others: Sequence[float], *, step: float) -> float:
+    """Return the correlation of the tasks' rates, the products of which are in steps; half a step makes it smaller."""
     size = len(ones)
     one, other = fsum(ones) / size, fsum(others) / size
     together = fsum((x - one) * (y - other) for x, y in zip(ones, others, strict=True)) / size
     spreads = [fsum((x - mean) ** 2 for x in of) / size for of, mean in ((ones, one), (others, other))]
     if not spreads[0] or not spreads[1]:
         return 0.0
-    corrected = max(0.0, together - 1 / (2 * size)) if together > 0 else together
+    corrected = max(0.0, together - step / (2 * size)) if together > 0 else together
     return corrected / sqrt(spreads[0] * spreads[1])

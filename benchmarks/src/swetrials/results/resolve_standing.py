@@ -7,7 +7,7 @@ from swetrials.results.figures import Figures
 from swetrials.results.paired import ratio_of_means
 from swetrials.results.rates import rate_over_tasks
 from swetrials.results.reliability import reliability
-from swetrials.results.resampling import total_over_tasks
+from swetrials.results.resampling import dominant_share, task_means, total_over_tasks
 from swetrials.results.resolve_figures import ResolveFigures, total
 from swetrials.results.task_values import Values
 
@@ -44,5 +44,8 @@ def _per_resolved(of: ResolveFigures, spent: Values, *, lower_bound: bool) -> Pe
 def _ratio_of_totals(spent: Values, resolved: Values) -> Estimate:
     """Return a total over all trials over another; the tasks are drawn again, each with all that was spent on it."""
     sums = [{task: [fsum(values)] for task, values in of.items()} for of in (spent, resolved)]
-    trials = sum(map(len, resolved.values()))
-    return ratio_of_means(*sums).model_copy(update={"trials": trials})
+    update: dict[str, object] = {"trials": sum(map(len, resolved.values()))}
+    if not total(spent):
+        update["value"] = 0.0  # free; there is no logarithm of it, and no interval
+    update["largest_share"] = dominant_share(task_means(sums[0]))
+    return ratio_of_means(*sums).model_copy(update=update)

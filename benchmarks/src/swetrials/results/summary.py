@@ -142,16 +142,8 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         score_failures_as_zero_estimate=mean_with_zeros(
             of.scores_failures_as_zero, of.scored_of_valid, of.scores, most=100
         ),
-        valid_trials=ScoreMean(
-            mean_task_score=of.mean_score_failures_as_zero,
-            num_scored=of.scored + of.failed if of.scores_failures_as_zero else 0,
-            num_trials=len(of.valid),
-        ),
-        all_trials=ScoreMean(
-            mean_task_score=of.mean_score_all_trials,
-            num_scored=of.scored,
-            num_trials=of.trials,
-        ),
+        valid_trials=_valid_mean(of),
+        all_trials=ScoreMean(mean_task_score=of.mean_score_all_trials, num_scored=of.scored, num_trials=of.trials),
         outcomes=of.outcomes,
         infrastructure_failures=of.infrastructure_failures,
         rank_by=rank_by_of(rows),
@@ -169,6 +161,11 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         latency_seconds=None if of.total_latency_seconds is None else round(of.total_latency_seconds, 3),
         tasks=tuple(_row(t) for t in trials),
     )
+
+
+def _valid_mean(of: Figures) -> ScoreMean:
+    scored = of.scored + of.failed if of.scores_failures_as_zero else 0
+    return ScoreMean(mean_task_score=of.mean_score_failures_as_zero, num_scored=scored, num_trials=len(of.valid))
 
 
 def _refuse_mixtures(trials: Sequence[ScoredTrial]) -> None:

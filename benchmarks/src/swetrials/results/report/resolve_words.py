@@ -15,8 +15,8 @@ def resolve_lines(of: ResolveStanding) -> dict[str, str]:
         return {"resolved": NOT_CHECKED + (f": {left_out}" if left_out else "")}
     lines = {
         "resolved": f"{of.resolved} of {of.trials}, {figures.estimate(of.rate, percent)}",
-        "dollars per resolved task": per_resolved(of.usd_per_resolved, figures.amount),
-        "minutes per resolved task": per_resolved(of.minutes_per_resolved, minutes),
+        "dollars per resolved": per_resolved(of.usd_per_resolved, figures.amount),
+        "time per resolved": per_resolved(of.minutes_per_resolved, _of_minutes),
         "of k repeats": repeats_words(of.reliability) if of.reliability else "",
         "not in the rate": left_out_words(of),
         "verdicts": evidence_words(of),
@@ -29,17 +29,14 @@ def percent(share: float | None) -> str:
     return figures.UNKNOWN if share is None else f"{share:.0%}"
 
 
-def minutes(value: float | None) -> str:
-    """Return minutes with one decimal."""
-    return figures.UNKNOWN if value is None else f"{value:.1f} min"
-
-
 def per_resolved(of: PerResolved, form: Callable[[float | None], str]) -> str:
     """Return what one resolved task takes; where none was resolved, that it takes more than all that was spent."""
     if of.more_than is not None:
         return f"over {form(of.more_than)}: none was resolved"
     if of.ratio.value is None:
         return "unknown"
+    if of.ratio.value == 0:
+        return "free"
     said = f"{'at least ' if of.lower_bound else ''}{figures.estimate(of.ratio, form)}"
     return "; ".join(part for part in (said, figures.dominant(of.ratio)) if part)
 
@@ -63,6 +60,10 @@ def evidence_words(of: ResolveStanding) -> str:
         "with a regression": of.regressed or 0,
     }
     return _counts(told)
+
+
+def _of_minutes(value: float | None) -> str:
+    return figures.seconds(None if value is None else 60 * value)
 
 
 def _by_k(chances: tuple[PassK, ...]) -> str:

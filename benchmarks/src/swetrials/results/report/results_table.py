@@ -97,7 +97,7 @@ def _rate(run: Run) -> str:
 def _per_resolved(run: Run) -> str:
     """Say what one resolved task costs; where none was resolved, that it costs more than all that was spent."""
     if run["usd_per_resolved"] is not None:
-        return figures.amount(run["usd_per_resolved"])
+        return figures.amount(run["usd_per_resolved"]) if run["usd_per_resolved"] else "free"
     spent = run["counted_cost_usd"]
     return figures.UNKNOWN if spent is None or run["resolved"] else f"over {figures.amount(spent)}"
 

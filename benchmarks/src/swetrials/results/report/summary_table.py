@@ -81,7 +81,7 @@ def _elsewhere(summary: RunSummary) -> str:
 
 def _ranked(summary: RunSummary) -> Sequence[tuple[str, str]]:
     """Return what models are ranked by, then the other thing where it is known."""
-    resolved = resolve_lines(summary.resolve) if summary.resolve else {"tests": "none were run"}
+    resolved = resolve_lines(summary.resolve) if summary.resolve else {"tests passed": "none were run"}
     if resolved.get("resolved") == NOT_CHECKED:
         resolved["resolved"] += ": swetrials judge --recursive --judge tests --folder RUN"
     if summary.rank_by == "rubric":
