@@ -1,7 +1,5 @@
 """What two runs allow to be claimed, in figures and in one sentence."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -141,11 +139,11 @@ def test_a_side_is_one_candidate() -> None:
         claim([row(), row(agent="codex")], run("b", 0, 1.0))
 
 
-def resolving(model: str, resolved: int, tasks: int = 21, **fields: Any) -> list[TrialRow]:  # noqa: ANN401
+def resolving(model: str, resolved: int, tasks: int = 21, cost_usd: float = 1.0) -> list[TrialRow]:
     """Return a run that resolves the first few tasks; those that it does not ended as failures."""
     return [
         (row if n < resolved else failed)(
-            model=model, task=f"t{n:02}", resolved=n < resolved, evidence="tests", rank_by="resolved", **fields
+            model=model, task=f"t{n:02}", resolved=n < resolved, evidence="tests", rank_by="resolved", cost_usd=cost_usd
         )
         for n in range(tasks)
     ]

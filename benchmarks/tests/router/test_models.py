@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -162,11 +161,14 @@ def test_nothing_to_learn_from_is_said() -> None:
 
 
 def test_where_what_is_resolved_is_ranked_a_rate_stands_in_the_place_of_the_score() -> None:
-    def checked(task: str, resolved: bool, **told: Any) -> TrialRow:  # noqa: ANN401
-        return trial(task, None, resolved=resolved, evidence="tests", rank_by="resolved", **told)
+    def checked(row: TrialRow, *, resolved: bool) -> TrialRow:
+        return replace(row, resolved=resolved, evidence="tests", rank_by="resolved")
 
-    ended = {"completed": False, "outcome": "turn_limit"}
-    rows = [checked("t1", True, **ended), checked("t2", False, cost_usd=3.0, **ended), checked("t3", True, tier="high")]
+    rows = [
+        checked(failed("t1", cost_usd=1.0), resolved=True),
+        checked(failed("t2", cost_usd=3.0), resolved=False),
+        checked(trial("t3", None, tier="high"), resolved=True),
+    ]
     built = router_models(rows)
     assert built.rank_by == "resolved"
     [model] = built.models

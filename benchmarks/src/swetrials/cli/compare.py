@@ -12,6 +12,7 @@ from swetrials.cli.lean import single_command
 from swetrials.cli.options import JudgeChosen, RankByChosen
 
 if TYPE_CHECKING:
+    from swetrials.records.claim import Claim
     from swetrials.records.comparison import ComparedRun, Comparison
     from swetrials.records.dataset import RankBy
     from swetrials.records.leaderboard import Candidate
@@ -58,14 +59,9 @@ def show(
             ranked by different things.
         RecordError: a record cannot be read.
     """
-    from rich.table import Table
-    from rich.text import Text
-
     from swetrials.cli.recovering import recover_below
-    from swetrials.cli.rendering import console_for_output
     from swetrials.results.claim import claim
     from swetrials.results.comparison import compare, early_look
-    from swetrials.results.report import claim_sentence, comparison_table
     from swetrials.results.run_finding import find_runs
     from swetrials.results.summary import read_trials
     from swetrials.store.files import to_json
@@ -82,7 +78,18 @@ def show(
     comparison = comparison.model_copy(update={"claim": found, "unfinished": unfinished})
     if as_json:
         print(to_json(comparison).decode(), end="")
-        return 0
+    else:
+        _print(comparison, found)
+    return 0
+
+
+def _print(comparison: Comparison, found: Claim) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from swetrials.cli.rendering import console_for_output
+    from swetrials.results.report import claim_sentence, comparison_table
+
     console = console_for_output()
     console.print(Text(claim_sentence.sentence(found, *_names(comparison)), style="bold"), soft_wrap=True)
     if (closing := claim_sentence.closing(found)) is not None:
@@ -99,7 +106,6 @@ def show(
         table.add_row(*map(Text, row))
     console.print(table)
     console.print(Text(comparison_table.closing(comparison), style="dim"), soft_wrap=True)
-    return 0
 
 
 def _rows(run: Path, judge: str | None, rank_by: RankBy | None) -> list[TrialRow]:

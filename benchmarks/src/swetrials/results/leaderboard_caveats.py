@@ -78,7 +78,7 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
             "Costs stand on different bases (prices of tokens, hours of machines): across them they compare roughly, "
             "and the combined frontier with them."
         )
-    unknown = [one.label for one in standings if one.trials_without_cost]
+    unknown = [one.label for one in standings if one.trials_without_cost or _unpriced(one)]
     if unknown:
         yield f"Costs are not known for every trial, so that they are on no frontier: {_list(unknown)}."
     heavy = [
@@ -95,6 +95,10 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
     bounds = [one.label for one in standings if one.ranked_cost_is_lower_bound]
     if bounds:
         yield f"Costs are at least what is shown, and a place on the frontier may be too good: {_list(bounds)}."
+
+
+def _unpriced(one: ModelStanding) -> bool:
+    return one.ranked.value is not None and one.ranked_cost_usd.value is None
 
 
 def _of_resolving(standings: Sequence[ModelStanding]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -186,7 +185,7 @@ def test_tests_that_passed_in_an_incomplete_trial_are_told_as_what_they_count(tm
 
 def test_where_what_is_resolved_is_ranked_the_page_tells_what_the_rate_stands_on_and_no_score(tmp_path: Path) -> None:
     cost = Cost(amount_usd=2.0, basis="metered", status="complete")
-    verdicts: dict[str, dict[str, Any]] = {
+    verdicts: dict[str, dict[str, object]] = {
         "one": {"passed": True, "resolved": True, "report": "unittest", "evidence": "tests"},
         "two": {"passed": True, "resolved": True},
         "three": {"passed": False, "resolved": False, "evidence": "weak"},
