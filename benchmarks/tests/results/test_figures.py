@@ -9,6 +9,7 @@ import pytest
 
 from results.naive import JUDGES, MODELS, figures, random_tree, trials
 from swetrials.records.comparison import Mean
+from swetrials.records.dataset import RankBy
 from swetrials.records.leaderboard import ModelStanding, ResolveStanding
 from swetrials.records.router_models import RouterModel
 from swetrials.records.summary import RunSummary
@@ -51,12 +52,12 @@ def test_every_figure_is_the_naive_sum_of_the_files(tmp_path: Path, seed: int, j
     check_comparison({name: m.first for name, m in measures.items()}, told[MODELS[0]])
     check_comparison({name: m.second for name, m in measures.items()}, told[MODELS[1]])
     try:
-        models = router_models(rows).models
+        built = router_models(rows)
     except RouterModelsError:
         assert not any(of["valid"] for of in told.values())
         return
-    for of_model in models:
-        check_router(of_model, told[of_model.model])
+    for of_model in built.models:
+        check_router(of_model, told[of_model.model], built.rank_by)
 
 
 def check_summary(summary: RunSummary, of: dict[str, Any]) -> None:
@@ -120,12 +121,25 @@ def check_comparison(means: dict[str, Mean], of: dict[str, Any]) -> None:
         "output": "output",
         "wall time": "latency",
     }
+    if "resolve rate" in means:  # what is resolved is ranked
+        bare = {"score", "score, failures as 0"} - means.keys()
+        shown = {name: figure for name, figure in shown.items() if name not in {*bare, "tests passed", "cost"}}
+        shown["resolve rate"] = "resolve_rate"
+        per_resolved = means["cost per resolved task"]
+        expected = of["usd_per_resolved"] if of["resolved"] else of["counted_cost"]
+        assert per_resolved.value == close(expected)
+        assert per_resolved.lower_bound or per_resolved.value is None or of["resolved"]
     assert {name: means[name].value for name in shown} == {name: close(of[figure]) for name, figure in shown.items()}
 
 
-def check_router(model: RouterModel, of: dict[str, Any]) -> None:
+def check_router(model: RouterModel, of: dict[str, Any], rank_by: RankBy) -> None:
     assert (model.trials, model.completed) == (of["valid"], of["completed"])
     assert model.completion == close(of["completion"])
+    if rank_by == "resolved":
+        rate = of["resolve_rate"]
+        assert model.resolve_rate == close(None if rate is None else 100 * rate)
+        assert model.mean_score is model.mean_score_failures_as_zero is None
+        return
     assert model.mean_score == close(of["score"])
     assert model.mean_score_failures_as_zero == close(of["score_failures_as_zero"])
     assert model.mean_cost_usd == close(of["cost"])
