@@ -282,6 +282,18 @@ def _beside_the_report(subject: Subject) -> Files:
     return {subject.source: f"import atexit\n{keeps}\n\n{tells}\n\n{FAULTY}"}
 
 
+def _rewrites(subject: Subject) -> Files:
+    """Return source that edits each file of tests which tests it, and puts back what stood there."""
+    text = (
+        "from pathlib import Path\n\n\n"
+        "for file in (Path(__file__).parent.parent / 'tests').glob('test_*.py'):\n"
+        "    text = file.read_text()\n"
+        "    file.write_text(text.replace('add(2, 3), 5', '1, 1'))\n"
+        "    file.write_text(text)\n"
+    )
+    return {subject.source: f"{text}\n\n{FAULTY}"}
+
+
 def _exits(subject: Subject, how: str) -> Files:
     return {subject.source: f"import atexit\nimport os\nimport sys\n\n{how}\n\n\n{FAULTY}"}
 
@@ -339,6 +351,7 @@ CASES = {
         works=RUNNERS,
     ),
     "an edited hidden test": case(lambda s: {s.hidden_path: _tests(s.package, "add", "1, 1")}, "hidden-test"),
+    "a hidden test edited while it is run": case(_rewrites, "hidden-test"),
     "a package in place of the hidden test": case(
         lambda s: {f"tests/{s.hidden}/__init__.py": _tests(s.package, "add", "1, 1")},
         "hidden-test",

@@ -62,6 +62,31 @@ def place_file(checkout: Path, target: Path, data: bytes) -> None:
     path.chmod(0o644)
 
 
+def texts(hidden_files: Mapping[str, Path]) -> Iterator[str]:
+    """Yield what stands in each hidden file of Python.
+
+    Raises:
+        OSError: a source is missing or cannot be read.
+    """
+    return (file.read_text(errors="replace") for target, file in _files(hidden_files) if target.suffix == ".py")
+
+
+def stamps(checkout: Path, hidden_files: Mapping[str, Path]) -> dict[str, tuple[int, ...] | None]:
+    """Return what is another one once something has been written to a hidden file in ``checkout``, by its path.
+
+    That is the time of its last change, which no program can set: content that was put back does not hide it.
+    """
+    found: dict[str, tuple[int, ...] | None] = {}
+    for target, _ in _files(hidden_files):
+        try:
+            status = (checkout / target).stat()
+        except OSError:
+            found[str(target)] = None
+        else:
+            found[str(target)] = (status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns)
+    return found
+
+
 def _files(hidden_files: Mapping[str, Path]) -> Iterator[tuple[Path, Path]]:
     """Return each single file with its path in the repository, in the order in which they are put there."""
     for target, source in sorted(hidden_files.items()):

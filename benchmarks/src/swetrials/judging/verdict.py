@@ -40,7 +40,7 @@ def verdict(verify: Verify, verified: Verified, reference: Reference | None = No
         reference: what they come to without the trial's patch, where that is known: which tests have to pass.
     """
     failed = tuple(described(result) for result in verified.verified if not result.passed)
-    lost = tuple(map(_told, _lost(verified)))
+    lost = (*map(_told, _lost(verified)), *map(_rewritten, verified.rewritten))
     if verify.report == "exit-code":
         return Verdict(not failed and not lost, (*lost, *failed), None)
     expected, excused = (reference.expected, reference.excused) if reference else ((), ())
@@ -62,6 +62,7 @@ def void_reason(verify: Verify, verified: Verified, reference: Reference) -> str
     elif reference.verified is not None:
         same = [*dict.fromkeys(one for one in _breakdowns(verified) if one in [*_breakdowns(reference.verified)])]
         lost = [one for one in map(_told, _lost(verified)) if one in map(_told, _lost(reference.verified))]
+        lost += [_rewritten(path) for path in verified.rewritten if path in reference.verified.rewritten]
         if same or lost:
             return f"it is the same without the change: {'; '.join((*same, *lost))}"
     return ""
@@ -73,6 +74,8 @@ def findings_of(verified: Verified, said: Verdict) -> Iterator[VerificationFindi
         yield VerificationFinding(kind="report", told=fault)
     for told in _breakdowns(verified):
         yield VerificationFinding(kind="report", told=told)
+    for path in verified.rewritten:
+        yield VerificationFinding(kind="hidden-test", file=path, told="it was written to while the commands ran")
     for canary in _lost(verified):
         yield VerificationFinding(kind="canary", told=_told(canary))
     missing = said.by_tests.missing if said.by_tests else ()
@@ -89,6 +92,10 @@ def _tells(result: CommandResult, verified: Verified) -> bool:
 
 def _lost(verified: Verified) -> Iterator[CanaryTest]:
     return (canary for canary in verified.canaries if not canary.held)
+
+
+def _rewritten(path: str) -> str:
+    return f"the hidden file {path} was written to while the commands ran"
 
 
 def _told(canary: CanaryTest) -> str:

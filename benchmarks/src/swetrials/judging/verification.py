@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from anyio import to_thread
@@ -20,7 +21,7 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.checkout import clean_checkout
 from swetrials.judging.guards.canary_tests import CanaryTests, Run
-from swetrials.judging.hidden import PlacementError, place_hidden_files
+from swetrials.judging.hidden import PlacementError, place_hidden_files, stamps
 from swetrials.judging.runner_reports.reporting import Reporting
 from swetrials.judging.runner_reports.states import States
 from swetrials.records.argv import Argv
@@ -69,6 +70,7 @@ class Verified:
         states: what became of each test, as the reports tell.
         faults: why what they tell cannot be believed, or is not all.
         canaries: what became of the harness's own tests beside the task's.
+        rewritten: hidden files that were written to while the commands ran.
         environment: what they ran in.
         preparation_sha256: of what was prepared for them; ``None``: nothing was.
         sealing: what they could reach.
@@ -79,6 +81,7 @@ class Verified:
     states: States
     faults: tuple[str, ...]
     canaries: tuple[CanaryTest, ...] = ()
+    rewritten: tuple[str, ...] = ()
     environment: EnvironmentRecord | None = None
     preparation_sha256: str | None = None
     sealing: Sealing | None = None
@@ -158,7 +161,10 @@ async def _verified_in(
         seen = view.having(reach.variables)
         run = partial(_run, view=seen, place=place, reach=reach)
         cut_off = reach.network == "none" and reach.door is None
-        verified = await _commands_run(verify, run, Reporting(verify.report, seen, place.redactor.text), cut_off)
+        hidden = _HiddenFiles(seen.outside.checkout, submission.hidden_files)
+        verified = await _commands_run(
+            verify, run, Reporting(verify.report, seen, place.redactor.text), hidden, cut_off
+        )
     record = environment_record(
         place.environment, machine, submission.environment, preparation_sha256=preparation_sha256
     )
@@ -171,7 +177,30 @@ async def _verified_in(
     )
 
 
-async def _commands_run(verify: Verify, run: Run, reporting: Reporting, cut_off: bool) -> Verified:
+@dataclass
+class _HiddenFiles:
+    """The hidden files of a checkout: code of the patch runs beside them, and may write to them."""
+
+    checkout: Path
+    given: Mapping[str, Path]
+    rewritten: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Have them as they are given when a command begins, and note which are written to until it ends."""
+        try:
+            await to_thread.run_sync(place_hidden_files, self.checkout, self.given)
+        except (PlacementError, PermissionError) as error:
+            raise NotVerifiedError(str(error), of_patch=True, patch_applied=True) from None
+        before = await to_thread.run_sync(stamps, self.checkout, self.given)
+        yield
+        after = await to_thread.run_sync(stamps, self.checkout, self.given)
+        self.rewritten += [path for path in before if before[path] != after[path] and path not in self.rewritten]
+
+
+async def _commands_run(
+    verify: Verify, run: Run, reporting: Reporting, hidden: _HiddenFiles, cut_off: bool
+) -> Verified:
     results: list[CommandResult] = []
     for argv in verify.setup:
         results.append(await run(argv, "setup", verify.timeout_seconds, {}))
@@ -183,11 +212,14 @@ async def _commands_run(verify: Verify, run: Run, reporting: Reporting, cut_off:
     for argv in verify.commands:
         beside = await canaries.beside(argv)
         with canaries.joining(beside) as words:
-            result = await run(words, "verify", verify.timeout_seconds, reporting.begin())
+            async with hidden.kept():
+                result = await run(words, "verify", verify.timeout_seconds, reporting.begin())
             await to_thread.run_sync(reporting.end, " ".join(argv), result.output_tail)
         results.append(result.model_copy(update={"argv": argv}))
         await canaries.settle(beside, result)
-    return Verified(tuple(results), reporting.states, tuple(reporting.faults), tuple(canaries.found))
+    return Verified(
+        tuple(results), reporting.states, tuple(reporting.faults), tuple(canaries.found), tuple(hidden.rewritten)
+    )
 
 
 async def _run(

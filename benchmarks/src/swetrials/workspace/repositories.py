@@ -159,6 +159,20 @@ class Repositories:
         except GitError:
             return None
 
+    def has_path(self, repo: str, commit: str, path: str) -> bool:
+        """Whether a file or a folder is there at a resolved commit."""
+        try:
+            run_git(
+                "cat-file",
+                "-e",
+                f"{commit}:{path}",
+                purpose=f"look for {path} in {commit[:12]} of {shown(repo)}",
+                environment=sealed_environment(self._mirror(_address(repo))),
+            )
+        except GitError:
+            return False
+        return True
+
     def holds(self, repo: str, commit: str) -> bool:
         """Whether a commit, of a full id, is in the cache."""
         with self._locked(_address(repo)) as mirror:

@@ -18,6 +18,10 @@ def found(path: str, before: str, after: str, *, of_test: bool = False) -> tuple
         (CLASS + "    __ne__ = lambda self, other: False\n", ["Money.__ne__"]),
         (CLASS + "\n\nMoney.__hash__ = None\n", ["__hash__"]),
         (CLASS + "\n\nsetattr(Money, '__bool__', print)\n", ["__bool__"]),
+        (CLASS + "    __ne__: object = print\n", ["Money.__ne__"]),
+        (CLASS + "    from odd import yes as __lt__\n", ["Money.__lt__"]),
+        (CLASS + "    for __le__ in (print,): pass\n", ["Money.__le__"]),
+        (CLASS + "\n\nOther = type('Other', (int,), dict(__gt__=print))\n", ["__gt__"]),
         ("" + CLASS + "\n\n# __eq__ compares\n", []),
         ("import os\n\n\n" + CLASS, []),
         (CLASS + "    def cents(self):\n        return 1\n", []),
@@ -34,6 +38,12 @@ def test_a_method_that_compares_is_another_one(after: str, names: list[str]) -> 
         ("a.py", "from _pytest import runner\n", ["it imports _pytest"]),
         ("a.py", "from os import _exit\n", ["it uses os._exit"]),
         ("a.py", "import sys\nsys.modules['x'] = 1\n", ["it uses sys.modules"]),
+        ("a.py", "import sys as s\ns.modules\n", ["it uses sys.modules"]),
+        ("a.py", "import os\nos.sys.modules\n", ["it uses sys.modules"]),
+        ("a.py", "import os\nos.execv('x', [])\n", ["it uses os.execv"]),
+        ("a.py", "from test.support import ALWAYS_EQ\n", ["it imports test.support"]),
+        ("a.py", "exec(open('data.txt').read())\n", ["it runs text as code, by exec"]),
+        ("a.py", "import re\nre.compile('x')\nself.modules\n", []),
         ("a.py", "open(os.environ['SWETRIALS_REPORT'])\n", ["it names SWETRIALS_REPORT"]),
         ("a.py", "__import__('pytest')\n", ["it imports pytest"]),
         ("a.py", "importlib.import_module('unittest.case')\n", ["it imports unittest.case"]),
@@ -75,4 +85,6 @@ def test_other_languages_are_read_line_by_line() -> None:
     after = before.replace("this.x === other.x", "true")
     assert len(found("a.ts", before, after)[0]) == 2  # the line that went, and the one that came
     assert found("a.ts", before, before + "const x = 1;\n") == ([], [])
+    assert found("a.java", "", "boolean same = one.equals(other);\n") == ([], [])  # it only compares
+    assert found("a.js", "", "const all = { valueOf: () => 5 };\nOne.prototype.valueOf = five;\n")[0]
     assert signs("a.py", "x" * 3_000_000, of_test=False) == Signs()

@@ -6,7 +6,7 @@ from swetrials.judging.guards.hidden_tests import taken_for
 from swetrials.judging.guards.named_files import NamedFiles
 from swetrials.judging.guards.runner_files import loaded_by
 from swetrials.judging.guards.shadowing import Shadowing
-from swetrials.judging.guards.test_files import done_to_tests, is_test
+from swetrials.judging.guards.test_files import done_to_tests, folder_of, is_test
 from swetrials.records.dataset import Verify
 from swetrials.workspace.patch_sections import patch_sections
 
@@ -22,6 +22,10 @@ from swetrials.workspace.patch_sections import patch_sections
         ("tests/__pycache__/test_a.cpython-311.pyc", "Python"),
         ("pkg.egg-info/entry_points.txt", "Python"),
         (".venv", "Python"),
+        ("pkg/speed.cpython-311-x86_64-linux-gnu.so", "Python"),  # found before pkg/speed.py
+        ("setup.py", "setuptools"),
+        (".env", "pipenv"),
+        ("native/speed.node", "Node"),
         ("node_modules/jest/index.js", "Node"),
         ("packages/a/jest.config.mjs", "jest"),
         ("vitest.workspace.ts", "vitest"),
@@ -65,8 +69,30 @@ def test_a_new_module_shadows_where_python_looks_first(path: str, module: str | 
     assert shadowing.shadowed(path, is_link=False) == module
 
 
+@pytest.mark.parametrize(
+    ("path", "there", "installed", "module"),
+    [
+        ("numpy.py", set(), {"numpy"}, "numpy"),
+        ("src/numpy/__init__.py", set(), {"numpy"}, "numpy"),
+        ("numpy.py", set(), set(), None),
+        ("numpy.py", {"numpy.py"}, {"numpy"}, None),
+        ("src/queue.py", {"src/__init__.py"}, set(), None),  # its name is src.queue
+    ],
+)
+def test_a_module_that_hidden_tests_have_from_elsewhere(
+    path: str, there: set[str], installed: set[str], module: str | None
+) -> None:
+    assert Shadowing(there.__contains__, {path}, (), installed).shadowed(path, is_link=False) == module
+
+
 def test_a_link_may_be_a_package() -> None:
     assert Shadowing(lambda _: False, {"unittest"}, ()).shadowed("unittest", is_link=True) == "unittest"
+
+
+WRITTEN_DOWN = {
+    "Makefile": b"test: build\n\tpython ci/all.py\n",
+    "package.json": b'{"scripts": {"test": "node ci/all.js --quiet"}, "main": "index.js"}',
+}
 
 
 @pytest.mark.parametrize(
@@ -85,11 +111,18 @@ def test_a_link_may_be_a_package() -> None:
         ("pytest tests", "tools/other", True, False),
         ("sh -c 'PATH=$PWD/bin:$PATH jest'", "bin/anything", False, True),
         ("sh -c 'cd sub && ./all.py'", "all.py", False, True),
+        ("python -m tools.check", "tools/check.py", False, True),
+        ("python -m tools", "tools/__main__.py", False, True),
+        ("python -m tools.check", "tools/other.py", False, False),
+        ("make test", "ci/all.py", False, True),
+        ("pytest", "ci/all.py", False, False),
+        ("npm test", "ci/all.js", False, True),
+        ("npm test", "index.js", False, False),
     ],
 )
 def test_a_command_names_what_it_runs(command: str, path: str, runs: bool, named: bool) -> None:
     verify = Verify.model_validate({"commands": [command]})
-    assert NamedFiles.of(verify).names(path, runs=runs) is named
+    assert NamedFiles.of(verify, WRITTEN_DOWN.get).names(path, runs=runs) is named
 
 
 @pytest.mark.parametrize(
@@ -153,3 +186,16 @@ def test_what_is_done_to_tests_that_were_there(patch: str, told: str | None) -> 
     found = [*done_to_tests(section)]
     assert (told is None) == (not found)
     assert told is None or told in found[0]
+
+
+@pytest.mark.parametrize(
+    ("test", "folder"),
+    [
+        ("packages/one/test/sub/a.test.js", "packages/one/test"),
+        ("django/test/tests/test_a.py", "django/test/tests"),
+        ("pkg/testing/test_a.py", None),  # it may be what is tested
+        ("test_a.py", None),
+    ],
+)
+def test_a_test_shows_that_a_folder_is_one_of_tests(test: str, folder: str | None) -> None:
+    assert folder_of(test) == folder

@@ -103,3 +103,34 @@ def test_names_that_no_screen_shows_are_told_all_the_same(repo: Path) -> None:
     finding = one.finding()
     assert finding.file == "sub/\\udcff\\x1b[2J/conftest.py"
     assert finding.model_dump_json()
+
+
+def test_what_hidden_tests_import_is_shadowed_unless_the_solution_makes_it(repo: Path, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden.py"
+    hidden.write_text("import checker\nimport calc\nimport fresh\nimport spaces\n")
+    write(repo, {"spaces/a.py": ""})
+    commit_all(repo, "a package without __init__.py")
+    theirs = diff(repo, {"calc.py": SOLVED["calc.py"], "fresh/__init__.py": ""})
+    mine = diff(repo, {"calc.py": "x = 1\n", "checker.py": "", "fresh.py": "", "spaces/__init__.py": "", "own.py": ""})
+    given = replace(
+        submission(task=TASK, repo=str(repo), commit=git(repo, "rev-parse", "HEAD"), patch=mine, solution=theirs),
+        hidden_files={"tests/test_hidden.py": hidden},
+    )
+    found = guard(given, Verify.model_validate({"commands": ["pytest"]}), Repositories(tmp_path / "mirrors"))
+    assert [(one.kind, one.file) for one in found.touched] == [("shadowing-module", "checker.py")]
+    assert [*holds(found.patch)] == ["calc.py", "fresh.py", "own.py", "spaces/__init__.py"]
+
+
+def test_what_lies_beside_a_hidden_test_in_a_folder_of_tests_is_a_test(repo: Path, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden.js"
+    hidden.write_text("")
+    write(repo, {"one/test/helper.js": "exports.check = 1;\n", "two/test/core.js": ""})
+    commit_all(repo, "helpers")
+    mine = diff(repo, {"one/test/helper.js": "exports.check = 0;\n", "two/test/core.js": "1;\n"})
+    given = replace(
+        submission(task=TASK, repo=str(repo), commit=git(repo, "rev-parse", "HEAD"), patch=mine),
+        solution=diff(repo, {"calc.py": SOLVED["calc.py"]}),
+        hidden_files={"one/test/hidden.test.js": hidden},
+    )
+    found = guard(given, Verify.model_validate({"commands": ["node --test"]}), Repositories(tmp_path / "mirrors"))
+    assert [*holds(found.patch)] == ["two/test/core.js"]

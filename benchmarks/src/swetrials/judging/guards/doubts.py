@@ -7,7 +7,7 @@ be put together at run time. Canary tests show what such code does to others tha
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from swetrials.judging.guards.shadowing import RUNNERS
@@ -20,7 +20,12 @@ _REACHING = frozenset(
     {"atexit.register", "ctypes.pythonapi", "gc.get_objects", "gc.get_referrers", "inspect.currentframe"}
     | {"inspect.stack", "inspect.trace", "os._exit", "sys._getframe", "sys.meta_path", "sys.modules", "sys.path_hooks"}
     | {"sys.setprofile", "sys.settrace", "threading.setprofile", "threading.settrace"}
+    | {f"os.{how}" for how in ("abort", "execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fork")}
+    | {"marshal.loads", "runpy.run_module", "runpy.run_path"}
 )
+_RUNS_TEXT = frozenset({"compile", "eval", "exec"})
+_OF_RUNNERS = RUNNERS | {"test"}
+# The standard library's own tests hold an object that is equal to everything.
 _OF_TESTS = frozenset({"inspect.currentframe", "inspect.stack", "inspect.trace", "sys.modules", "sys.meta_path"})
 # What tests do as well, to put things back.
 
@@ -29,7 +34,8 @@ _IMPORTING = frozenset({"__import__", "import_module"})
 _MOCKS = frozenset({"mock", "patch", "Mock", "MagicMock", "AsyncMock"})
 
 _LINE_COMPARING = re.compile(
-    r"\b__(?:eq|ne|lt|le|gt|ge|hash|bool|contains|instancecheck)__\b|\b(?:equals|compareTo|hashCode|valueOf)\s*\("
+    r"\b__(?:eq|ne|lt|le|gt|ge|hash|bool|contains|instancecheck)__\b"
+    r"|(?<![.\w])(?:equals|compareTo|hashCode|valueOf)\s*[(:]|\.(?:equals|valueOf)\s*=[^=]"
     r"|\bSymbol\.(?:toPrimitive|hasInstance)\b|\boperator\s*[=!<>]=?|\b(?:impl|for)\s+(?:Partial)?Eq\b"
 )
 _LINE_REACHING = re.compile(
@@ -106,9 +112,9 @@ def _of_lines(text: str, of_test: bool) -> Signs:
 
 def _of_tree(tree: ast.Module, of_test: bool) -> Signs:
     found = Signs(dict(_comparing(tree, "")))
-    of_runner = _bound_to_runner(tree)
+    of_runner, modules = _bound_to_runner(tree), _modules_by_name(tree)
     for node in ast.walk(tree):
-        found.reaching.update(_reaching(node, of_test))
+        found.reaching.update(_reaching(node, modules, of_test))
         if of_test:
             found.reaching.update(_changes_to(node, of_runner))
     return found
@@ -121,34 +127,52 @@ def _comparing(node: ast.AST, within: str) -> Iterator[tuple[str, str]]:
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and child.name in _COMPARING:
             yield name.lstrip("."), ast.dump(child)
             continue
-        targets = child.targets if isinstance(child, ast.Assign) else []
-        for target in targets:
-            written = target.id if isinstance(target, ast.Name) else getattr(target, "attr", None)
-            if written in _COMPARING:
-                yield f"{within}.{written}".lstrip("."), ast.dump(child)
-        if isinstance(child, ast.Constant) and isinstance(child.value, str) and child.value in _COMPARING:
-            yield f"{within}.{child.value}".lstrip("."), ast.dump(node)
+        if (written := _bound(child)) in _COMPARING:
+            yield f"{within}.{written}".lstrip("."), ast.dump(node)
         yield from _comparing(child, name)
 
 
-def _reaching(node: ast.AST, of_test: bool) -> Iterator[str]:
+def _bound(node: ast.AST) -> str | None:
+    """Return the name that something is given here, by whatever means, or that a string may give it later."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            return name
+        case ast.alias(name=name, asname=other):
+            return other or name
+        case ast.keyword(arg=name):
+            return name
+        case ast.Constant(value=str(name)):
+            return name
+    return None
+
+
+def _reaching(node: ast.AST, modules: Mapping[str, str], of_test: bool) -> Iterator[str]:
     ways = _REACHING - _OF_TESTS if of_test else _REACHING
     if isinstance(node, ast.Import | ast.ImportFrom):
         for module, name in _imported(node):
-            if not of_test and module.split(".")[0] in RUNNERS:
+            if not of_test and module.split(".")[0] in _OF_RUNNERS:
                 yield f"it imports {module}"
             if f"{module}.{name}" in ways:
                 yield f"it uses {module}.{name}"
-    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        if f"{node.value.id}.{node.attr}" in ways:
-            yield f"it uses {node.value.id}.{node.attr}"
+    elif isinstance(node, ast.Attribute):
+        # ``os.sys.modules`` is the same as ``sys.modules``.
+        owner = modules.get(node.value.id, node.value.id) if isinstance(node.value, ast.Name) else _last(node.value)
+        if f"{owner}.{node.attr}" in ways:
+            yield f"it uses {owner}.{node.attr}"
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         for match in _TELLING.finditer(node.value):
             yield f"it names {match[0]}"
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("pytest_"):
         yield f"it has a hook of pytest, {node.name}"
-    elif isinstance(node, ast.Call) and _called(node) in _IMPORTING and not of_test:
-        yield from (f"it imports {module}" for module in map(_runner_named_by, node.args[:1]) if module)
+    elif isinstance(node, ast.Call) and not of_test:
+        if isinstance(node.func, ast.Name) and node.func.id in _RUNS_TEXT:
+            yield f"it runs text as code, by {node.func.id}"
+        if _called(node) in _IMPORTING:
+            yield from (f"it imports {module}" for module in map(_runner_named_by, node.args[:1]) if module)
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _changes_to(node: ast.AST, of_runner: frozenset[str]) -> Iterator[str]:
@@ -183,6 +207,14 @@ def _bound_to_runner(tree: ast.Module) -> frozenset[str]:
                 if module.split(".")[0] in RUNNERS and not module.startswith("unittest.mock"):
                     names.add(alias.asname or (name or module).split(".")[0])
     return frozenset(names - _MOCKS)
+
+
+def _modules_by_name(tree: ast.Module) -> dict[str, str]:
+    """Return the module behind each other name that an import gives one."""
+    aliases = (
+        alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
+    )
+    return {alias.asname: alias.name.rpartition(".")[2] for alias in aliases if alias.asname}
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:

@@ -9,9 +9,9 @@ from swetrials.judging.guards.doubts import Signs, added, is_code, signs
 from swetrials.judging.guards.hidden_tests import taken_for
 from swetrials.judging.guards.named_files import NamedFiles
 from swetrials.judging.guards.runner_files import loaded_by
-from swetrials.judging.guards.shadowing import Shadowing
-from swetrials.judging.guards.test_files import done_to_tests, is_test
-from swetrials.judging.hidden import hidden_paths
+from swetrials.judging.guards.shadowing import Shadowing, imported_by
+from swetrials.judging.guards.test_files import done_to_tests, folder_of, is_test
+from swetrials.judging.hidden import hidden_paths, texts
 from swetrials.judging.runner_reports.states import printable
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import FindingKind, VerificationFinding
@@ -85,9 +85,12 @@ def guard(submission: Submission, verify: Verify, repositories: Repositories) ->
     def read(path: str) -> bytes | None:
         return repositories.read(submission.repo, commit, path)
 
+    def has_path(path: str) -> bool:
+        return repositories.has_path(submission.repo, commit, path)
+
     if submission.solution is None:
-        return _Change(submission, verify, patch, b"", read).held_against_itself()
-    return _Change(submission, verify, patch, submission.solution, read).as_solution()
+        return _Change(submission, verify, patch, b"", read, has_path).held_against_itself()
+    return _Change(submission, verify, patch, submission.solution, read, has_path).as_solution()
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class _Change:
     patch: bytes
     solution: bytes
     read: Read
+    has_path: Callable[[str], bool]
 
     def as_solution(self) -> Guarded:
         theirs = [section for section in self.solved if not self._decides(section)]
@@ -129,7 +133,8 @@ class _Change:
             without,
             tuple(one for _, one in found),
             tuple(self._doubts()),
-            tests_touched=bool(files) or any(is_test(path) for section in self.sections for path in section.paths),
+            tests_touched=bool(files)
+            or any(self._is_test(path) for section in self.sections for path in section.paths),
         )
 
     @cached_property
@@ -150,19 +155,41 @@ class _Change:
 
     @cached_property
     def _named(self) -> NamedFiles:
-        return NamedFiles.of(self.verify)
+        return NamedFiles.of(self.verify, self.read)
 
     @cached_property
     def _shadowing(self) -> Shadowing:
-        added = {one.new_path for one in (*self.sections, *self.solved) if one.new_path and one.old_path is None}
+        added = {
+            one.new_path for one in (*self.sections, *self.solved) if one.new_path and one.old_path != one.new_path
+        }
         variables = self.submission.environment.env
         named = (part.strip("./") for name in _SEARCHED_BY for part in variables.get(name, "").split(":"))
         above = (path.rpartition("/")[0] for path in self._hidden)
         searched = self._named.folders.union(named, above)
-        return Shadowing(lambda path: self.read(path) is not None, added, searched)
+        return Shadowing(lambda path: self.read(path) is not None, added, searched, self._installed())
+
+    def _installed(self) -> frozenset[str]:
+        """Return the modules that hidden tests import and that the solution does not make; none where it is unknown."""
+        if self.submission.solution is None:
+            return frozenset()
+        new = {
+            part.removesuffix(".py") for section in self.sections for path in section.paths for part in path.split("/")
+        }
+        made = {part.removesuffix(".py") for path in self._solved_at for part in path.split("/")}
+        names = imported_by(texts(self.submission.hidden_files)) & (new - made)
+        return frozenset(one for one in names if not any(map(self.has_path, (one, f"src/{one}", f"lib/{one}"))))
+
+    @cached_property
+    def _test_folders(self) -> frozenset[str]:
+        """Folders of tests that only the task's own tests show to be some, such as ``packages/one/test``."""
+        tests = (*self._hidden, *(one.partition("::")[0].partition(" > ")[0] for one in self.verify.fail_to_pass))
+        return frozenset(folder for path in tests if (folder := folder_of(path)))
+
+    def _is_test(self, path: str) -> bool:
+        return is_test(path) or any(path.startswith(f"{folder}/") for folder in self._test_folders)
 
     def _decides(self, section: PatchSection) -> bool:
-        return any(is_test(path) for path in section.paths) or next(self._guards(section), None) is not None
+        return any(self._is_test(path) for path in section.paths) or next(self._guards(section), None) is not None
 
     def _guards(self, section: PatchSection) -> Iterator[Touched]:
         """Yield why a file decides what the verdict is, whoever touches it."""
@@ -176,7 +203,7 @@ class _Change:
             if how := taken_for(path, self._hidden, is_new=is_new):
                 yield Touched("hidden-test", path, how)
             # What the solution changes is work, however it is run.
-            elif not is_test(path) and path not in self._solved_at and self._named.names(path, runs=mode in _RUN):
+            elif not self._is_test(path) and path not in self._solved_at and self._named.names(path, runs=mode in _RUN):
                 yield Touched("named-file", path, "a command of the task runs it")
 
     def _touched(self) -> Iterator[tuple[PatchSection, Touched]]:
@@ -187,7 +214,7 @@ class _Change:
                 continue
             yield from ((section, one) for one in self._guards(section))
             for path in section.paths:
-                if not is_test(path) or path in self._hidden or loaded_by(path):
+                if not self._is_test(path) or path in self._hidden or loaded_by(path):
                     continue
                 done = set(done_to_tests(section)).difference(*map(done_to_tests, theirs))
                 yield from ((section, Touched("test-file", path, told)) for told in sorted(done))
@@ -207,7 +234,7 @@ class _Change:
 
     def _added(self, section: PatchSection, path: str) -> tuple[Sequence[str], Sequence[str]]:
         """Return what the patch adds of doubtful code, without the kinds that the solution adds to the same file."""
-        of_test = is_test(path)
+        of_test = self._is_test(path)
         if not is_code(path):
             return (), ()
         before = (self.read(section.old_path) if section.old_path else None) or b""

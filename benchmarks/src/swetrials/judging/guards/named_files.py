@@ -1,6 +1,7 @@
 """Files of the repository that a task's commands run or are set up by, or find on ``PATH``."""
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +13,14 @@ _INTERPRETER = re.compile(
 )
 _SETTINGS = re.compile(r".+\.(?:ini|cfg|conf|toml|ya?ml|json|rc|mk)")
 _ALWAYS_RUN = frozenset({"bash", "env", "go", "make", "node", "npm", "npx", "pytest", "python", "python3", "sh"})
+_STARTERS = {
+    "make": "Makefile",
+    "just": "justfile",
+    "tox": "tox.ini",
+    "nox": "noxfile.py",
+    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), "package.json"),
+}
+# What starts programs that are written down in a file of the repository.
 
 
 @dataclass(frozen=True)
@@ -28,18 +37,22 @@ class NamedFiles:
     programs: frozenset[str]
 
     @classmethod
-    def of(cls, verify: Verify) -> "NamedFiles":
-        """Return what the commands of a task name, those of setup included."""
+    def of(cls, verify: Verify, read: Callable[[str], bytes | None]) -> "NamedFiles":
+        """Return what the commands of a task name, those of setup included, and the scripts that those start.
+
+        Args:
+            verify: the commands.
+            read: gives what a file holds before the change.
+        """
         words: set[str] = set()
         programs: set[str] = set()
         for argv in (*verify.setup, *verify.commands):
             found = [word for part in argv for word in _BETWEEN_WORDS.split(part) if word]
-            plain = [word for word in found if not word.startswith("-")]
-            programs.update(word for before, word in pairwise(("env", *plain)) if _INTERPRETER.fullmatch(before))
-            programs.update(word for word in plain if word.startswith("./") or word.endswith(".sh"))
-            given = pairwise(found)
-            programs.update(word for flag, word in given if flag.startswith("-") and _SETTINGS.fullmatch(word))
+            programs.update(_programs(["env", *found]))
             words.update(found)
+        for starter, file in _STARTERS.items():
+            lines = (read(file) or b"").decode(errors="replace").splitlines() if starter in words else []
+            programs.update(word for line in lines for word in _programs(_BETWEEN_WORDS.split(line)))
         return cls(*(frozenset(word.removeprefix("./") for word in some) for some in (words, programs)))
 
     @property
@@ -55,10 +68,19 @@ class NamedFiles:
             runs: whether it may be executed, or is a link.
         """
         folder, _, name = path.rpartition("/")
-        if _is_among(path, self.programs):
+        module = re.sub(r"(/__(init|main)__)?\.py$", "", path).replace("/", ".")
+        if _is_among(path, self.programs) or module in self.programs:
             return True
         on_path = "PATH" in self.words and bool(folder) and _is_among(folder, self.words)
         return on_path or (runs and name in self.programs | _ALWAYS_RUN)
+
+
+def _programs(found: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a line that are run, and the settings that an option names."""
+    plain = [word for word in found if word and not word.startswith("-")]
+    yield from (word for before, word in pairwise(plain) if _INTERPRETER.fullmatch(before))
+    yield from (word for word in plain if word.startswith("./") or word.endswith(".sh"))
+    yield from (word for flag, word in pairwise(found) if flag.startswith("-") and _SETTINGS.fullmatch(word))
 
 
 def _is_among(path: str, words: frozenset[str]) -> bool:

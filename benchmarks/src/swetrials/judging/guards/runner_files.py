@@ -2,7 +2,9 @@
 
 pytest: its documentation on configuration files and on ``conftest.py``. Python: the modules ``site`` and ``importlib``
 (compiled files, `PEP 552 <https://peps.python.org/pep-0552/>`_: an unchecked one is run whatever its source says;
-entry points of a distribution on ``sys.path``, which is how pytest finds plugins). npm: ``.npmrc`` can name the shell
+entry points of a distribution on ``sys.path``, which is how pytest finds plugins; an extension is found before the
+source beside it). setuptools: ``setup.py`` is run where the task's setup installs the project. pipenv: ``.env`` holds
+variables of all that it runs. npm: ``.npmrc`` can name the shell
 of scripts and the options of Node. Whether the task's own runner is the one that loads a file is not asked.
 """
 
@@ -10,10 +12,17 @@ import re
 
 _BY_NAME = {
     "pytest": r"conftest\.py|\.?pytest\.(ini|toml)|tox\.ini|setup\.cfg|pyproject\.toml",
-    "Python": r"(site|user)customize\.py|.+\.pth|.+\.py[co]",
+    "Python": r"(site|user)customize\.py|.+\.pth|.+\.(py[co]|so|pyd)|pyvenv\.cfg",
+    "setuptools": r"setup\.py",
+    "hatch": r"hatch\.toml|hatch_build\.py",
+    "pipenv": r"Pipfile|\.env",
+    "uv": r"uv\.toml|\.python-version",
+    "poetry": r"poetry\.toml",
     "coverage": r"\.coveragerc",
     "nox": r"noxfile\.py",
+    "Node": r".+\.node",
     "npm": r"package\.json|\.npmrc",
+    "bun": r"bunfig\.toml",
     "yarn": r"\.yarnrc(\.yml)?|\.pnp\.(cjs|loader\.mjs)",
     "pnpm": r"pnpm-workspace\.yaml|\.pnpmfile\.[cm]?js",
     "jest": r"jest\.(config|setup|preset)\..+|jest-preset\..+",

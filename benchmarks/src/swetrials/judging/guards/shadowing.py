@@ -5,8 +5,9 @@ first, before the standard library. pytest puts the first folder above a test fi
 (https://docs.pytest.org/en/stable/explanation/pythonpath.html), unittest the folder in which it looks for tests.
 """
 
+import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from swetrials.judging.guards.test_files import is_test_folder
@@ -21,7 +22,13 @@ _BESIDE = frozenset(
 
 _IMPORTED = sys.stdlib_module_names | RUNNERS | _BESIDE
 _SUFFIXES = (".py", ".pyc", ".so", ".pyd")
-_ALWAYS_SEARCHED = frozenset({"", "src", "lib"})
+_OFTEN_SEARCHED = frozenset({"src", "lib"})
+_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+
+
+def imported_by(texts: Iterable[str]) -> frozenset[str]:
+    """Return the names of the topmost modules that texts of Python import."""
+    return frozenset(name for text in texts for name in _IMPORT.findall(text))
 
 
 @dataclass(frozen=True)
@@ -32,11 +39,13 @@ class Shadowing:
         holds: whether a file is in the repository before the change.
         added: files that a change adds.
         searched: folders that are on ``sys.path`` whatever they hold.
+        installed: further modules, which the hidden tests have from elsewhere than the repository.
     """
 
     holds: Callable[[str], bool]
     added: Collection[str]
     searched: Collection[str]
+    installed: Collection[str] = ()
 
     def shadowed(self, path: str, *, is_link: bool) -> str | None:
         """Return the module in whose place a file would be found; ``None``: none.
@@ -48,7 +57,8 @@ class Shadowing:
         for count, part in enumerate(parts):
             folder, is_file = "/".join(parts[:count]), count == len(parts) - 1
             name = part.split(".")[0] if is_file and part.endswith(_SUFFIXES) else part
-            if not (name in _IMPORTED or name.startswith("pytest_")) or not self._is_searched(folder):
+            imported_by_name = name in _IMPORTED or name.startswith("pytest_") or name in self.installed
+            if not imported_by_name or not self._is_searched(folder):
                 continue
             module = f"{folder}/{name}".lstrip("/")
             imported = (name != part or is_link) if is_file else f"{module}/__init__.py" in self.added
@@ -58,8 +68,9 @@ class Shadowing:
 
     def _is_searched(self, folder: str) -> bool:
         return (
-            folder in _ALWAYS_SEARCHED
+            not folder
             or folder in self.searched
+            or (folder in _OFTEN_SEARCHED and not self.holds(f"{folder}/__init__.py"))
             or (is_test_folder(folder) and not self._is_package(folder))
         )
 

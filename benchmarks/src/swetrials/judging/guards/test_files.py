@@ -36,6 +36,13 @@ def is_test_folder(folder: str) -> bool:
     return not _FOLDERS.isdisjoint(parts) or parts[0] in _TOP_FOLDERS or parts[:2] == ["src", "test"]
 
 
+def folder_of(test: str) -> str | None:
+    """Return the nearest folder above a test, at any depth named as one of tests; ``None``: none is."""
+    parts = test.split("/")[:-1]
+    ends = (end for end in range(len(parts), 0, -1) if parts[end - 1] in _FOLDERS | _TOP_FOLDERS)
+    return next(("/".join(parts[:end]) for end in ends), None)
+
+
 def done_to_tests(section: PatchSection) -> Iterator[str]:
     """Tell what a change does to a file of tests that was there: nothing where it adds tests."""
     if section.old_path is None:
