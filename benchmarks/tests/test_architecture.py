@@ -32,6 +32,7 @@ FLOORS = {
     "router": 10,
     "runs": 11,
     "batch": 12,
+    "mining": 12,
     "cli": 13,
 }
 

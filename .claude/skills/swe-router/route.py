@@ -21,7 +21,23 @@ from typing import Any, NamedTuple, NoReturn
 
 TIERS = ("trivial", "low", "medium", "high")
 TIE_BAND = 3.0
-"""Points within which two scores are told together, unless another band is asked for."""
+"""Points within which two figures are told together, unless another band is asked for."""
+
+
+class _Ranked(NamedTuple):
+    """What models are ranked by: the name of its figure in models.json, and the words for it."""
+
+    field: str
+    name: str
+    unit: str
+    floor: str
+
+
+RANKED = {
+    "rubric": _Ranked("mean_score", "score", " points", "{:g} points"),
+    "resolved": _Ranked("resolve_rate", "resolve rate", " % resolved", "a resolve rate of {:g} %"),
+}
+"""By ``rank_by`` of models.json: the score of a rubric, or in percent how many trials resolved their task."""
 
 MOST_FIGURE = 1e12
 """Dollars, or trials: what is beyond it is a slip of whoever wrote it."""
@@ -128,21 +144,23 @@ def route(
     available: Sequence[str] | None = None,
     aliases: Mapping[str, Sequence[str]] | None = None,
     tie_band: float = TIE_BAND,
+    rank_by: str = "rubric",
 ) -> dict[str, Any]:
     """Return the cheapest model that is expected to reach the floor at the tier.
 
-    Expected are a model's means at the tier; where it was not measured there, its means over everything. A model that
-    failed every trial at the tier, or whose score or cost is unknown, is no candidate. At equal cost the higher score
-    is picked, at equal score too the name that sorts first.
+    Expected are a model's means at the tier; where it was not measured there, its means over everything. A model whose
+    score or cost is unknown is no candidate, nor one that failed every trial at the tier, which has no score there; its
+    resolve rate is 0. At equal cost the higher score is picked, at equal score too the name that sorts first.
 
     Args:
         models: as under ``models`` in models.json.
         tier: how hard the task is, one of ``TIERS``.
-        floor: the score that is needed, 0 to 100.
+        floor: the score, or resolve rate, that is needed, 0 to 100.
         allowed: names of the models that may be used; ``None``: all.
         available: names of the models that can be had here; ``None``: all.
         aliases: further names of models.
         tie_band: points from the pick's score within which another model that clears the floor is told beside it.
+        rank_by: what is called score here, one of ``RANKED``; as ``rank_by`` in models.json.
 
     Returns:
         ``status`` (``ok``, ``nothing_clears_floor`` or ``no_candidates``), ``reason`` (a sentence), ``recommended``
@@ -151,13 +169,14 @@ def route(
         ``notes`` (what a reader has to know, a sentence each).
 
     Raises:
-        RouteError: tier, floor, band or aliases cannot be used.
+        RouteError: tier, floor, band, aliases or what is ranked cannot be used.
     """
     _check_request(tier, floor, tie_band)
+    ranked = _ranked(rank_by)
     excluded: dict[str, list[str]] = {}
     candidates = []
     for entry in _usable(models, allowed, available, aliases or {}, excluded):
-        candidate = _expect(entry, tier, floor)
+        candidate = _expect(entry, tier, floor, ranked)
         if isinstance(candidate, str):
             _add(excluded, entry["model"], candidate)
         else:
@@ -169,6 +188,7 @@ def route(
     answer = {
         "status": "ok" if pick else "nothing_clears_floor" if below else "no_candidates",
         "reason": "",
+        "rank_by": rank_by,
         "tier": tier,
         "floor": floor,
         "tie_band": tie_band,
@@ -179,9 +199,12 @@ def route(
         "margins": {c.model: c.margin for c in cleared + below},
         "completion": {c.model: _completion(c) for c in cleared + below},
         "excluded": [{"model": name, "reason": "; ".join(whys)} for name, whys in sorted(excluded.items())],
-        "notes": [*_exact_ties(cleared), *(note for c in cleared + below for note in _cautions(c, tier))],
+        "notes": [
+            *_exact_ties(cleared, ranked),
+            *(note for c in cleared + below for note in _cautions(c, tier, ranked)),
+        ],
     }
-    answer["reason"] = _reason(answer, cleared, below)
+    answer["reason"] = _reason(answer, cleared, below, ranked)
     return answer
 
 
@@ -192,6 +215,12 @@ def _check_request(tier: str, floor: float, tie_band: float) -> None:
         raise RouteError(f"floor {floor!r} is not between 0 and 100")
     if not (math.isfinite(tie_band) and tie_band >= 0):
         raise RouteError(f"tie band {tie_band!r} is not a number of points, 0 or more")
+
+
+def _ranked(rank_by: str) -> _Ranked:
+    if rank_by not in RANKED:
+        raise RouteError(f"rank_by {rank_by!r} is none of {', '.join(RANKED)}")
+    return RANKED[rank_by]
 
 
 def _usable(
@@ -232,19 +261,19 @@ def _add(excluded: dict[str, list[str]], name: str, why: str) -> None:
         whys.append(why)
 
 
-def _expect(entry: Mapping[str, Any], tier: str, floor: float) -> _Candidate | str:
+def _expect(entry: Mapping[str, Any], tier: str, floor: float, ranked: _Ranked) -> _Candidate | str:
     """Return the candidate that a model makes at a tier, or the reason why it makes none."""
     at_tier = entry.get("tiers", {}).get(tier) or {}
     trials, completed = at_tier.get("trials"), at_tier.get("completed")
-    if trials and completed == 0:
+    if ranked is RANKED["rubric"] and trials and completed == 0:
         return f"none of its {trials} trials at {tier} was completed"
-    score, score_from = _first_known("mean_score", at_tier, entry)
+    score, score_from = _first_known(ranked.field, at_tier, entry)
     cost, cost_from = _first_known("mean_cost_usd", at_tier, entry)
     if score is None:
-        return "its score is unknown"
+        return f"its {ranked.name} is unknown"
     if cost is None:
         stands = "clears" if score >= floor else "misses"
-        return f"its cost is unknown, so it cannot be the cheapest; with {score:.1f} points it {stands} the floor"
+        return f"its cost is unknown, so it cannot be the cheapest; with {score:.1f}{ranked.unit} it {stands} the floor"
     counted, completion_from = (at_tier, "tier") if trials else (entry, "overall")
     return _Candidate(
         model=entry["model"],
@@ -277,40 +306,44 @@ def _completion(candidate: _Candidate) -> dict[str, Any]:
 # What has to be said -------------------------------------------------------------------------------------------------
 
 
-def _cautions(candidate: _Candidate, tier: str) -> Iterator[str]:
+def _cautions(candidate: _Candidate, tier: str, ranked: _Ranked) -> Iterator[str]:
     name, completed, trials = candidate.model, candidate.completed, candidate.trials
     if candidate.score_from == "overall":
-        yield f"{name} has no score at {tier}: its mean over all tiers stands in"
+        yield f"{name} has no {ranked.name} at {tier}: its mean over all tiers stands in"
     if candidate.cost_from == "overall":
         yield f"{name} has no cost at {tier}: its mean over all tiers stands in"
-    if trials and completed is not None and completed < trials:
+    apart = ranked is RANKED["rubric"]  # failures are in a resolve rate and in its costs
+    if apart and trials and completed is not None and completed < trials:
         where = f"at {tier}" if candidate.completion_from == "tier" else "over all tiers"
         yield f"{name} failed {trials - completed} of {trials} trials {where}; its means leave these out"
     if candidate.cost_is_lower_bound:
         yield f"{name} costs at least what is said: part of its cost is a lower bound"
 
 
-def _exact_ties(cleared: Sequence[_Candidate]) -> Iterator[str]:
+def _exact_ties(cleared: Sequence[_Candidate], ranked: _Ranked) -> Iterator[str]:
     for other in cleared[1:]:
         if other.cost_usd == cleared[0].cost_usd:
             same = other.score == cleared[0].score
-            why = "score and cost are equal, the name decides" if same else "equal cost, the higher score decides"
+            name = ranked.name
+            why = f"{name} and cost are equal, the name decides" if same else f"equal cost, the higher {name} decides"
             yield f"exact tie of {cleared[0].model} and {other.model}: {why}"
 
 
-def _reason(answer: Mapping[str, Any], cleared: Sequence[_Candidate], below: Sequence[_Candidate]) -> str:
-    wanted = f"{answer['floor']:g} points at {answer['tier']}"
+def _reason(
+    answer: Mapping[str, Any], cleared: Sequence[_Candidate], below: Sequence[_Candidate], ranked: _Ranked
+) -> str:
+    wanted = f"{ranked.floor.format(answer['floor'])} at {answer['tier']}"
     if cleared:
         count = f"cheapest of {len(cleared)} models that reach" if len(cleared) > 1 else "only model that reaches"
-        return f"{_figures(cleared[0])} is the {count} {wanted}"
+        return f"{_figures(cleared[0], ranked)} is the {count} {wanted}"
     if below:
         whom = f"none of {len(below)} models reaches" if len(below) > 1 else "the only model does not reach"
-        return f"{whom} {wanted}; the nearest is {_figures(below[0])}"
+        return f"{whom} {wanted}; the nearest is {_figures(below[0], ranked)}"
     return f"no model is left to choose from; each of the {len(answer['excluded'])} under excluded has its reason"
 
 
-def _figures(candidate: _Candidate) -> str:
-    return f"{candidate.model} ({candidate.score:.1f} points, ${candidate.cost_usd:.2f} a task)"
+def _figures(candidate: _Candidate, ranked: _Ranked) -> str:
+    return f"{candidate.model} ({candidate.score:.1f}{ranked.unit}, ${candidate.cost_usd:.2f} a task)"
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
@@ -326,6 +359,8 @@ def load_models(path: Path) -> dict[str, Any]:
     version = document.get("schema_version")
     if not isinstance(version, str) or version.split(".")[0] != "1":
         raise RouteError(f"{path}: schema_version {version!r} is not understood, 1.x is")
+    if document.get("rank_by", "rubric") not in list(RANKED):
+        raise RouteError(f"{path}: rank_by {repr(document['rank_by'])[:40]} is none of {', '.join(RANKED)}")
     models = document.get("models")
     if not isinstance(models, list) or not models:
         raise RouteError(f"{path}: models is not a list of at least one model")
@@ -345,7 +380,10 @@ def _check_entry(where: str, entry: Mapping[str, Any]) -> None:
     tiers = entry.get("tiers", {})
     if not isinstance(tiers, dict) or not all(isinstance(figures, dict) for figures in tiers.values()):
         raise RouteError(f"{where}.tiers is not figures by tier")
-    limits = {"mean_score": 100.0, "mean_cost_usd": MOST_FIGURE, "trials": MOST_FIGURE, "completed": MOST_FIGURE}
+    limits = {
+        **{ranked.field: 100.0 for ranked in RANKED.values()},
+        **dict.fromkeys(("mean_cost_usd", "trials", "completed"), MOST_FIGURE),
+    }
     for place, figures in [(where, entry), *((f"{where}.tiers.{tier}", tiers[tier]) for tier in tiers)]:
         for name, most in limits.items():
             value = figures.get(name)
@@ -416,7 +454,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(prog="route.py", description="Pick the cheapest model that is good enough.", allow_abbrev=False)
     parser.add_argument("--tier", required=True, choices=TIERS, help="how hard the task is")
-    parser.add_argument("--floor", required=True, type=float, help="the score that is needed, 0 to 100")
+    parser.add_argument("--floor", required=True, type=float, help="the score or resolve rate that is needed, 0 to 100")
     parser.add_argument("--available", type=_names, metavar="A,B", help="models that can be had here; default: all")
     listed = parser.add_mutually_exclusive_group()
     listed.add_argument("--allowed-file", type=Path, metavar="F", help="default: allowed-models.txt beside this file")
@@ -464,6 +502,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             available=given.available,
             aliases=load_aliases(given.aliases),
             tie_band=given.tie_band,
+            rank_by=document.get("rank_by", "rubric"),
         )
         if document.get("rehearsal"):
             answer["notes"].insert(0, "the figures are of a rehearsal: they say nothing about real models")

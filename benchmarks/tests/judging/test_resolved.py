@@ -363,3 +363,38 @@ def test_jest_and_vitest_get_a_reporter_on_their_command_line_and_nobody_else(
         variables = {"PATH": os.environ["PATH"], "NODE_OPTIONS": options, "SWETRIALS_REPORT": "/reports/report"}
         done = subprocess.run(["node", file, "--ci"], env=variables, check=True, capture_output=True, text=True)
     assert json.loads(done.stdout) == ["--ci", *adds]
+
+
+MOCHA = """
+const given = process.argv.slice(2);
+const Reporter = require(given[given.indexOf('--reporter') + 1]);
+const runner = new (require('node:events'))();
+new Reporter(runner);
+const test = (title) => ({ title, parent: { fullTitle: () => 'suite "a" <b>' }, fullTitle: () => title });
+runner.emit('pass', test('counts \\u0001 & more'));
+runner.emit('pending', test('later'));
+runner.emit('fail', test('breaks'), new Error('no'));
+runner.emit('end');
+console.log(JSON.stringify(given.filter((word) => !word.includes('/'))));
+"""
+
+
+@pytest.mark.parametrize("given", [["--reporter", "dot", "x"], ["-R", "dot", "x"], ["--reporter=dot", "x"], ["x"]])
+def test_mocha_has_our_reporter_in_place_of_its_own(tmp_path: Path, given: list[str]) -> None:
+    """Tried with mocha 6.1, 9.2 and 10.2 as well; 6.1 takes no two reporters."""
+    program = tmp_path / "node_modules" / "mocha" / "bin" / "mocha.js"
+    program.parent.mkdir(parents=True)
+    program.write_text(MOCHA)
+    with attempt_space(tmp_path, "one") as space:
+        reporting = Reporting("junit", View(space, space), str)
+        variables = {"PATH": os.environ["PATH"], **reporting.begin()}
+        done = subprocess.run(["node", program, *given], env=variables, check=True, capture_output=True, text=True)
+        reporting.end("mocha", done.stdout)
+    assert json.loads(done.stdout.splitlines()[-1]) == ["--reporter", "x"]
+    assert reporting.faults == []
+    suite = 'suite "a" <b>'
+    assert reporting.states.by_id == {
+        f"{suite} > counts  & more": "passed",
+        f"{suite} > later": "skipped",
+        f"{suite} > breaks": "failed",
+    }

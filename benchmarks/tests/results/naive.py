@@ -56,7 +56,12 @@ def _write(tree: Path, draw: random.Random, model: str, task: str, repeat: int, 
             scores = scores.with_word(judge, _word(draw, judge), f"{judge} on {task}")
     if draw.random() < 0.7:
         passed = draw.choice([None, True, False])
-        word = TestsEvaluation(status="unscored" if passed is None else "scored", passed=passed)
+        word = TestsEvaluation(
+            status="unscored" if passed is None else "scored",
+            passed=passed,
+            resolved=None if passed is None else draw.choice([passed, passed, None, not passed]),
+            void_reason="the gold run does not hold" if passed is None and draw.random() < 0.5 else "",
+        )
         scores = scores.with_word("tests", word, f"tests of {task}")
     write_trial(tree, record, scores if tidy or draw.random() < 0.9 else None)
 
@@ -88,6 +93,9 @@ def trials(scope: Path, judge: str) -> list[Trial]:
         judges = json.loads(scores.read_text()).get("judges", {}) if scores.exists() else {}
         trial["points"] = judges.get(judge, {}).get("rubric", {}).get("task_score")
         trial["passed"] = (judges.get("tests") or {}).get("tests", {}).get("passed")
+        tests = (judges.get("tests") or {}).get("tests", {})
+        trial["verdict"] = tests.get("resolved", tests.get("passed"))
+        trial["void"] = bool(tests.get("void_reason"))
         trial["done"] = trial["outcome"]["kind"] == "completed"
         trial["valid"] = trial["outcome"]["blame"] in (None, "model", "agent")
         found.append(trial)
@@ -113,6 +121,17 @@ def figures(found: list[Trial]) -> dict[str, Any]:
     judged = bool(scored) or not done
     tested = [t for t in valid if t["passed"] is not None]
 
+    checked = any(t["verdict"] is not None for t in valid)
+    counted = [t for t in valid if not t["void"] and (t["verdict"] is not None or not t["done"])]
+    counted = counted if checked or not done else []
+    resolved = sum(t["verdict"] is True for t in counted)
+    spent = [t["cost"]["amount_usd"] for t in counted]
+    took = [t["latency_seconds"] for t in counted]
+
+    def per_resolved(told: list[float | None]) -> float | None:
+        known = [one for one in told if one is not None]
+        return sum(known) / resolved if resolved and len(known) == len(told) else None
+
     def bucket(name: str) -> float | None:
         return over_tasks(done, lambda t: t["usage"]["headline"]["usage"][name])
 
@@ -133,6 +152,14 @@ def figures(found: list[Trial]) -> dict[str, Any]:
         "tests_run": len(tested),
         "tests_passed": sum(t["passed"] for t in tested),
         "tests_share": over_tasks(tested, lambda t: float(t["passed"])),
+        "counted": len(counted),
+        "resolved": resolved,
+        "resolve_rate": over_tasks(counted, lambda t: float(t["verdict"] is True)),
+        "unchecked": sum(t["done"] and not t["void"] and t["verdict"] is None for t in valid),
+        "void": sum(t["void"] for t in valid),
+        "usd_per_resolved": per_resolved(spent),
+        "minutes_per_resolved": None if (seconds := per_resolved(took)) is None else seconds / 60,
+        "counted_cost": sum(spent) if spent and None not in spent else None,
         "cost": over_tasks(done, lambda t: t["cost"]["amount_usd"])
         if all(t["cost"]["amount_usd"] is not None for t in done)
         else None,

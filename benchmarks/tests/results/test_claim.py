@@ -137,3 +137,37 @@ def test_a_rehearsal_is_not_compared_with_a_model_and_says_what_it_is() -> None:
 def test_a_side_is_one_candidate() -> None:
     with pytest.raises(MixtureError, match=r"one side of the comparison is several: m/codex/.*, m/omp/"):
         claim([row(), row(agent="codex")], run("b", 0, 1.0))
+
+
+def resolving(model: str, resolved: int, tasks: int = 21, cost_usd: float = 1.0) -> list[TrialRow]:
+    """Return a run that resolves the first few tasks; those that it does not ended as failures."""
+    return [
+        (row if n < resolved else failed)(
+            model=model, task=f"t{n:02}", resolved=n < resolved, evidence="tests", rank_by="resolved", cost_usd=cost_usd
+        )
+        for n in range(tasks)
+    ]
+
+
+def test_resolve_rates_are_claimed_in_percentage_points_with_the_cost_of_all_trials() -> None:
+    first, second = resolving("a", 18, cost_usd=2.0), resolving("b", 3, cost_usd=1.0)
+    found = claim(first, second)
+    assert (found.rank_by, found.score.verdict) == ("resolved", "better")
+    assert found.cost.ratio.value == pytest.approx(2)
+    assert found.cost.ratio.tasks == 21, "failures are paid as well"
+    text = said(first, second)
+    assert text.startswith("A resolves more than B on tasks like these: +71 percentage points (95 % interval +")
+    assert said(second, first).startswith("A resolves less than B on tasks like these: -71 percentage points")
+    assert "completes" not in text
+    assert "score" not in text
+
+
+def test_what_cannot_be_claimed_of_resolve_rates_comes_with_what_would_settle_it() -> None:
+    text = said(resolving("a", 12), resolving("b", 10))
+    assert text.startswith("It cannot be claimed that A and B resolve more or less: A less B is +10 percentage points")
+    assert "more tasks like these would settle it" in text
+    few = said(resolving("a", 3, 4), resolving("b", 1, 4))
+    assert few.startswith("Fewer than 6 shared tasks never tell the resolve rates of A and B apart: ")
+    assert said(resolving("a", 1, 1), resolving("b", 1, 1)).startswith(
+        "Nothing can be claimed about the resolve rates of A and B, which share 1 checked task where two"
+    )

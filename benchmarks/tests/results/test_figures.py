@@ -9,7 +9,8 @@ import pytest
 
 from results.naive import JUDGES, MODELS, figures, random_tree, trials
 from swetrials.records.comparison import Mean
-from swetrials.records.leaderboard import ModelStanding
+from swetrials.records.dataset import RankBy
+from swetrials.records.leaderboard import ModelStanding, ResolveStanding
 from swetrials.records.router_models import RouterModel
 from swetrials.records.summary import RunSummary
 from swetrials.results.comparison import compare
@@ -51,12 +52,12 @@ def test_every_figure_is_the_naive_sum_of_the_files(tmp_path: Path, seed: int, j
     check_comparison({name: m.first for name, m in measures.items()}, told[MODELS[0]])
     check_comparison({name: m.second for name, m in measures.items()}, told[MODELS[1]])
     try:
-        models = router_models(rows).models
+        built = router_models(rows)
     except RouterModelsError:
         assert not any(of["valid"] for of in told.values())
         return
-    for of_model in models:
-        check_router(of_model, told[of_model.model])
+    for of_model in built.models:
+        check_router(of_model, told[of_model.model], built.rank_by)
 
 
 def check_summary(summary: RunSummary, of: dict[str, Any]) -> None:
@@ -69,6 +70,7 @@ def check_summary(summary: RunSummary, of: dict[str, Any]) -> None:
     assert sum(summary.infrastructure_failures.values()) == of["infrastructure"]
     assert (summary.tests_passed, summary.tests_run) == (of["tests_passed"], of["tests_run"])
     assert summary.tests_passed_share == close(of["tests_share"])
+    check_resolve(summary.resolve, of)
     assert summary.mean_cost_usd_excl_failed == summary.cost_usd_estimate.value == close(of["cost"])
     assert summary.cost.amount_usd == close(of["total_cost"])
 
@@ -83,6 +85,7 @@ def check_standing(standing: ModelStanding, of: dict[str, Any]) -> None:
     assert standing.score_all_trials.value == close(of["score_all"])
     assert standing.completion.value == close(of["completion"])
     assert standing.tests_passed.value == close(of["tests_share"])
+    check_resolve(standing.resolve, of)
     assert standing.cost_usd.value == close(of["cost"])
     assert standing.cost_is_lower_bound == of["cost_is_lower_bound"]
     assert standing.latency_seconds.value == close(of["latency"])
@@ -90,6 +93,18 @@ def check_standing(standing: ModelStanding, of: dict[str, Any]) -> None:
     assert standing.tokens_are_lower_bound == of["tokens_are_lower_bound"]
     for bucket in ("fresh_input", "cache_read", "cache_write", "output"):
         assert getattr(standing.means, f"{bucket}_tokens").value == close(of[bucket])
+
+
+def check_resolve(resolve: ResolveStanding | None, of: dict[str, Any]) -> None:
+    if resolve is None:
+        assert not of["resolved"]
+        return
+    counts = (resolve.trials, resolve.resolved, resolve.unchecked, resolve.void)
+    assert counts == tuple(of[name] for name in ("counted", "resolved", "unchecked", "void"))
+    assert resolve.rate.value == close(of["resolve_rate"])
+    assert resolve.usd_per_resolved.ratio.value == close(of["usd_per_resolved"])
+    assert resolve.minutes_per_resolved.ratio.value == close(of["minutes_per_resolved"])
+    assert resolve.usd_per_resolved.more_than == (None if of["resolved"] else close(of["counted_cost"]))
 
 
 def check_comparison(means: dict[str, Mean], of: dict[str, Any]) -> None:
@@ -106,12 +121,25 @@ def check_comparison(means: dict[str, Mean], of: dict[str, Any]) -> None:
         "output": "output",
         "wall time": "latency",
     }
+    if "resolve rate" in means:  # what is resolved is ranked
+        bare = {"score", "score, failures as 0"} - means.keys()
+        shown = {name: figure for name, figure in shown.items() if name not in {*bare, "tests passed", "cost"}}
+        shown["resolve rate"] = "resolve_rate"
+        per_resolved = means["cost per resolved task"]
+        expected = of["usd_per_resolved"] if of["resolved"] else of["counted_cost"]
+        assert per_resolved.value == close(expected)
+        assert per_resolved.lower_bound or per_resolved.value is None or of["resolved"]
     assert {name: means[name].value for name in shown} == {name: close(of[figure]) for name, figure in shown.items()}
 
 
-def check_router(model: RouterModel, of: dict[str, Any]) -> None:
+def check_router(model: RouterModel, of: dict[str, Any], rank_by: RankBy) -> None:
     assert (model.trials, model.completed) == (of["valid"], of["completed"])
     assert model.completion == close(of["completion"])
+    if rank_by == "resolved":
+        rate = of["resolve_rate"]
+        assert model.resolve_rate == close(None if rate is None else 100 * rate)
+        assert model.mean_score is model.mean_score_failures_as_zero is None
+        return
     assert model.mean_score == close(of["score"])
     assert model.mean_score_failures_as_zero == close(of["score_failures_as_zero"])
     assert model.mean_cost_usd == close(of["cost"])
@@ -130,6 +158,8 @@ def check_sql(tree: Path, told: dict[str, dict[str, Any]], judge: str) -> None:
                 for name in ("trials", "valid", "completed", "failed", "infrastructure", "scored", "unscored")
             },
             **{name: name for name in ("completion", "tests_run", "tests_passed", "tokens_are_lower_bound")},
+            **{name: name for name in ("counted", "resolved", "resolve_rate", "unchecked", "void")},
+            **{name: name for name in ("usd_per_resolved", "minutes_per_resolved")},
             "mean_score": "score",
             "mean_score_with_failures": "score_failures_as_zero",
             "mean_score_all_trials": "score_all",
@@ -182,5 +212,5 @@ def test_the_example_comes_to_the_same_in_every_table(tmp_path: Path, again: boo
     assert shown == [(score, zeros, share)] * 4
     assert [summary.all_trials.mean_task_score, standing.score_all_trials.value, in_sql[2]] == [zeros] * 3
     lines = dict(totals(summary))
-    assert lines["tests passed"] == f"{tests} (67%, each task with one weight)"
+    assert lines["resolved"].startswith(f"{tests}, 67% (95 % interval ")
     assert lines["score, all trials"].startswith("39.7 over ")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swetrials.results.reliability import flip_rate, pass_k, reliability, repeat_sd
+from swetrials.results.reliability import flip_rate, pass_at_k, pass_k, reliability, repeat_sd
 
 ENDINGS = st.lists(st.booleans(), min_size=2, max_size=7)
 
@@ -19,6 +19,13 @@ def test_pass_k_is_the_share_of_choices_in_which_all_passed(endings: list[bool],
         return
     choices = list(itertools.combinations(endings, k))
     assert pass_k(len(endings), sum(endings), k) == pytest.approx(sum(map(all, choices)) / len(choices))
+
+
+@given(ENDINGS, st.integers(1, 7))
+def test_pass_at_k_is_the_share_of_choices_in_which_one_passed(endings: list[bool], k: int) -> None:
+    if k <= len(endings):
+        choices = list(itertools.combinations(endings, k))
+        assert pass_at_k(len(endings), sum(endings), k) == pytest.approx(sum(map(any, choices)) / len(choices))
 
 
 @given(ENDINGS)
@@ -37,7 +44,7 @@ def test_tasks_that_were_run_once_say_nothing_of_repeats() -> None:
     found = reliability({"a": [1.0], "b": [1.0, 0.0, 1.0], "c": [1.0, 1.0]})
     assert found is not None
     assert (found.tasks, found.repeats) == (2, 2)
-    assert [one.k for one in found.pass_k] == [1, 2]
+    assert [one.k for one in found.pass_k] == [one.k for one in found.pass_at_k] == [1, 2]
     assert found.pass_k[0].probability.value == pytest.approx((2 / 3 + 1) / 2)
     assert found.pass_k[1].probability.value == pytest.approx((1 / 3 + 1) / 2)
     assert found.flip_rate.value == pytest.approx((2 / 3 + 0) / 2)

@@ -158,3 +158,22 @@ def test_a_model_on_two_providers_is_refused() -> None:
 def test_nothing_to_learn_from_is_said() -> None:
     with pytest.raises(RouterModelsError, match="1 trial, and none says anything about a model"):
         router_models([failed("t1", valid=False)])
+
+
+def test_where_what_is_resolved_is_ranked_a_rate_stands_in_the_place_of_the_score() -> None:
+    def checked(row: TrialRow, *, resolved: bool) -> TrialRow:
+        return replace(row, resolved=resolved, evidence="tests", rank_by="resolved")
+
+    rows = [
+        checked(failed("t1", cost_usd=1.0), resolved=True),
+        checked(failed("t2", cost_usd=3.0), resolved=False),
+        checked(trial("t3", None, tier="high"), resolved=True),
+    ]
+    built = router_models(rows)
+    assert built.rank_by == "resolved"
+    [model] = built.models
+    assert model.resolve_rate == pytest.approx(200 / 3)
+    assert model.mean_score is model.mean_score_failures_as_zero is None
+    assert model.mean_cost_usd == pytest.approx(5 / 3), "failures are paid as well"
+    assert (model.tiers["low"].resolve_rate, model.tiers["low"].completed) == (50, 0)
+    assert "rank_by" not in router_models([trial()]).model_dump(mode="json"), "older files stay as they were"

@@ -19,6 +19,7 @@ from swetrials.pricing.book import PriceBook
 from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
+from swetrials.records.dataset import Verify
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.limits import Limits
 from swetrials.records.lock import JudgePin, RunLock
@@ -476,3 +477,16 @@ def test_probes_that_begin_together_do_not_stop_each_other(yard: Yard) -> None:
 
     anyio.run(both)
     assert {name: check.status for name, check in found.items()} == {"quick": "ok", "slow": "ok"}
+
+
+def test_a_dataset_of_which_some_tasks_alone_have_tests_has_to_say_what_is_ranked(yard: Yard) -> None:
+    watcher, prepared, loaded = Watcher(), bench_of(yard), yard.dataset()
+    (first, *_) = loaded.dataset.tasks
+    tested = first.model_copy(update={"id": "tested", "verify": Verify.model_validate({"commands": ["true"]})})
+    plain_one = first.model_copy(update={"verify": None})
+    mixed = loaded.dataset.model_copy(update={"tasks": (plain_one, tested)})
+    run(replace(prepared, plan=replace(prepared.plan, dataset=replace(loaded, dataset=mixed))), QUICK, watcher)
+    told = [check for check in watcher.checks if check.name == "dataset" and check.status == "warning"]
+    assert [check.detail for check in told] == [
+        "some tasks have verify and others not, and nothing says what models are ranked by"
+    ]

@@ -13,7 +13,7 @@ def metrics(kind: OutcomeKind = OutcomeKind.COMPLETED, repeat: int = 1, **change
     blocks: dict[str, dict[str, Any]] = {
         "trial": {
             "id": f"{task}--r{repeat}@now", "repeat": repeat, "scope": "scope", "dataset": "data",
-            "dataset_sha256": "d", "task_sha256": f"sha of {task}", "rehearsal": False,
+            "dataset_sha256": "d", "task_sha256": f"sha of {task}", "rehearsal": False, "rank_by": None,
         },
         "provenance": {
             "harness_version": "0.1.0", "skill_sha256": "s", "prompt_sha256": "p", "commit": "0" * 40,

@@ -224,3 +224,24 @@ def test_what_is_nearest_is_said_when_nothing_clears_the_floor() -> None:
 def test_a_request_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ROUTE.RouteError):
         ROUTE.route([], **{"tier": "low", "floor": 70, **wrong})
+
+
+def test_a_resolve_rate_is_compared_with_the_floor_where_that_is_ranked_and_failures_are_in_it() -> None:
+    entries: list[Entry] = [
+        {"model": "good", "trials": 4, "completed": 0, "resolve_rate": 75.0, "mean_cost_usd": 2.0,
+         "tiers": {"low": {"trials": 2, "completed": 0, "resolve_rate": 80.0, "mean_cost_usd": 1.5}}},
+        {"model": "cheap", "trials": 4, "completed": 4, "resolve_rate": 50.0, "mean_cost_usd": 0.5, "tiers": {}},
+        {"model": "scored", "trials": 4, "completed": 4, "mean_score": 90.0, "mean_cost_usd": 0.1, "tiers": {}},
+    ]  # fmt: skip
+    answer = ROUTE.route(entries, tier="low", floor=70, rank_by="resolved")
+    assert (answer["rank_by"], answer["recommended"]["model"]) == ("resolved", "good")
+    assert answer["reason"] == (
+        "good (80.0 % resolved, $1.50 a task) is the only model that reaches a resolve rate of 70 % at low"
+    )
+    assert answer["excluded"] == [{"model": "scored", "reason": "its resolve rate is unknown"}]
+    assert answer["notes"] == [
+        "cheap has no resolve rate at low: its mean over all tiers stands in",
+        "cheap has no cost at low: its mean over all tiers stands in",
+    ]
+    with pytest.raises(ROUTE.RouteError, match="rank_by 'luck' is none of rubric, resolved"):
+        ROUTE.route(entries, tier="low", floor=70, rank_by="luck")

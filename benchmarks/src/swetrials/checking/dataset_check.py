@@ -41,7 +41,7 @@ def place_for(loaded: LoadedDataset, config: RunnerConfig) -> WorkContext:
     return WorkContext(
         repositories=Repositories.below(root),
         work_root=root,
-        environment=environment_for(config.environment, project, loaded.folder, root),
+        environment=environment_for(config.environment, project, loaded.folder, root, *loaded.local_repositories),
         redactor=Redactor.from_environment(os.environ),
         project=project,
         preparations_max_gb=config.preparations_max_gb,

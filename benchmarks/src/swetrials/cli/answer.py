@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from swetrials.cli.lean import single_command
-from swetrials.cli.options import JudgeChosen
+from swetrials.cli.options import JudgeChosen, RankByChosen
 from swetrials.cli.outputs import LeftOut
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from swetrials.records.answer import Answer
+    from swetrials.records.dataset import RankBy
 
 app = single_command()
 
@@ -28,13 +29,14 @@ _WIDTH = 100
 def answer(
     tree: Annotated[Path, typer.Argument(help="A results tree, or any folder in one.")] = Path("swe-benchmark-data"),
     judge: JudgeChosen = None,
+    rank_by: RankByChosen = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say in a few sentences what a results tree answers, and what of the answer is not earned yet."""
-    raise typer.Exit(show(tree, judge, as_json=as_json))
+    raise typer.Exit(show(tree, judge, rank_by, as_json=as_json))
 
 
-def show(tree: Path, judge: str | None, *, as_json: bool) -> int:
+def show(tree: Path, judge: str | None, rank_by: RankBy | None = None, *, as_json: bool) -> int:
     """Print the answer; return 1 when trials could not be read.
 
     Raises:
@@ -48,7 +50,7 @@ def show(tree: Path, judge: str | None, *, as_json: bool) -> int:
 
     recover_below(tree)
     left_out = LeftOut()
-    found = answer(read_rows(tree, left_out, judge), tree)
+    found = answer(read_rows(tree, left_out, judge, rank_by), tree)
     if as_json:
         print(to_json(found).decode(), end="")
     else:

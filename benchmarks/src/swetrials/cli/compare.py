@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from swetrials.cli.lean import single_command
-from swetrials.cli.options import JudgeChosen
+from swetrials.cli.options import JudgeChosen, RankByChosen
 
 if TYPE_CHECKING:
+    from swetrials.records.claim import Claim
     from swetrials.records.comparison import ComparedRun, Comparison
+    from swetrials.records.dataset import RankBy
     from swetrials.records.leaderboard import Candidate
     from swetrials.results.trial_row import TrialRow
 
@@ -28,32 +30,38 @@ def compare(
     ),
     tie_band: Annotated[
         float | None,
-        typer.Option(min=0, max=100, help="Points within which two scores count as equal.", metavar="POINTS"),
+        typer.Option(min=0, max=100, help="Points within which two count as equal.", metavar="POINTS"),
     ] = None,
     judge: JudgeChosen = None,
+    rank_by: RankByChosen = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say what two runs allow to be claimed and what would settle the rest, and set them side by side."""
-    raise typer.Exit(show(first, second, tree, tie_band=tie_band, judge=judge, as_json=as_json))
+    raise typer.Exit(show(first, second, tree, tie_band=tie_band, judge=judge, rank_by=rank_by, as_json=as_json))
 
 
-def show(first: str, second: str, tree: Path, *, tie_band: float | None, judge: str | None, as_json: bool) -> int:
+def show(
+    first: str,
+    second: str,
+    tree: Path,
+    *,
+    tie_band: float | None,
+    judge: str | None,
+    rank_by: RankBy | None = None,
+    as_json: bool,
+) -> int:
     """Print what can be claimed of two runs, then what differs, with the number of trials behind each figure.
 
     Raises:
         RunNameError: a name stands for no run of the tree, or for several.
         SummaryError: one of the folders is no run's, or the two have nothing in common.
-        MixtureError: one of the two is a rehearsal and the other is not, or several judges scored them.
+        MixtureError: one of the two is a rehearsal and the other is not, or several judges scored them, or they are
+            ranked by different things.
         RecordError: a record cannot be read.
     """
-    from rich.table import Table
-    from rich.text import Text
-
     from swetrials.cli.recovering import recover_below
-    from swetrials.cli.rendering import console_for_output
     from swetrials.results.claim import claim
     from swetrials.results.comparison import compare, early_look
-    from swetrials.results.report import claim_sentence, comparison_table
     from swetrials.results.run_finding import find_runs
     from swetrials.results.summary import read_trials
     from swetrials.store.files import to_json
@@ -61,8 +69,8 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, judge: 
     folders = find_runs(first, second, tree)
     for folder in folders:
         recover_below(folder)
-    rows = [_rows(folder, judge) for folder in folders]
-    first_trials, second_trials = (read_trials(folder, judge) for folder in folders)
+    rows = [_rows(folder, judge, rank_by) for folder in folders]
+    first_trials, second_trials = (read_trials(folder, judge, rank_by) for folder in folders)
     comparison = compare(first_trials, second_trials, (str(folders[0]), str(folders[1])))
     found = claim(*rows, tie_band=tie_band)
     looks = [early_look(*run) for run in zip(folders, (first_trials, second_trials), strict=True)]
@@ -70,7 +78,18 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, judge: 
     comparison = comparison.model_copy(update={"claim": found, "unfinished": unfinished})
     if as_json:
         print(to_json(comparison).decode(), end="")
-        return 0
+    else:
+        _print(comparison, found)
+    return 0
+
+
+def _print(comparison: Comparison, found: Claim) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from swetrials.cli.rendering import console_for_output
+    from swetrials.results.report import claim_sentence, comparison_table
+
     console = console_for_output()
     console.print(Text(claim_sentence.sentence(found, *_names(comparison)), style="bold"), soft_wrap=True)
     if (closing := claim_sentence.closing(found)) is not None:
@@ -86,11 +105,10 @@ def show(first: str, second: str, tree: Path, *, tie_band: float | None, judge: 
     for row in comparison_table.rows(comparison):
         table.add_row(*map(Text, row))
     console.print(table)
-    console.print(Text(comparison_table.closing(), style="dim"), soft_wrap=True)
-    return 0
+    console.print(Text(comparison_table.closing(comparison), style="dim"), soft_wrap=True)
 
 
-def _rows(run: Path, judge: str | None) -> list[TrialRow]:
+def _rows(run: Path, judge: str | None, rank_by: RankBy | None) -> list[TrialRow]:
     """Return a run's trials, each with a folder that tells it from the other run's.
 
     Raises:
@@ -98,7 +116,7 @@ def _rows(run: Path, judge: str | None) -> list[TrialRow]:
     """
     from swetrials.results.results_tree import read_rows
 
-    return [replace(row, folder=str(run / row.folder)) for row in read_rows(run, _refuse, judge)]
+    return [replace(row, folder=str(run / row.folder)) for row in read_rows(run, _refuse, judge, rank_by)]
 
 
 def _refuse(left_out: str) -> None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -78,6 +78,12 @@ JudgeChosen = Annotated[
         metavar="NAME",
     ),
 ]
+RankByChosen = Annotated[
+    Literal["resolved", "rubric"] | None,
+    typer.Option(
+        help="Rank by this. Default: what the trials' dataset says; of older trials, what they were judged by."
+    ),
+]
 JudgeNames = Annotated[
     str, typer.Option("--judge", help="Judges, comma-separated: tests, codex; empty: none.", metavar="NAMES")
 ]
@@ -143,6 +149,12 @@ def with_judge_keys(command: Callable[..., None]) -> Callable[..., None]:
 def with_check_keys(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that checks a dataset one option per key that says which tasks, and where it works."""
     names = ("tasks", "clone_dir", *_WHERE_TO_JUDGE)
+    return _with_keys(command, {name: CONFIG_KEYS[name] for name in names}, {})
+
+
+def with_mine_keys(command: Callable[..., None]) -> Callable[..., None]:
+    """Give the command that mines one option per key that says where it works."""
+    names = ("clone_dir", *_WHERE_TO_JUDGE)
     return _with_keys(command, {name: CONFIG_KEYS[name] for name in names}, {})
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from swetrials.cli.lean import single_command
-from swetrials.cli.options import JudgeChosen
+from swetrials.cli.options import JudgeChosen, RankByChosen
 from swetrials.cli.outputs import LeftOut, check_folder, check_output
+
+if TYPE_CHECKING:
+    from swetrials.records.dataset import RankBy
 
 app = single_command()
 
@@ -26,9 +29,10 @@ def report(
     ] = None,
     tie_band: Annotated[
         float | None,
-        typer.Option(min=0, max=100, help="Points within which two scores are equal; default: from the noise."),
+        typer.Option(min=0, max=100, help="Points within which two are equal; default: from the noise."),
     ] = None,
     judge: JudgeChosen = None,
+    rank_by: RankByChosen = None,
     example: Annotated[
         bool, typer.Option("--example", help="Report the published figures that come with the project.")
     ] = False,
@@ -38,10 +42,17 @@ def report(
         raise typer.BadParameter("name a results tree, or give --example; one of the two")
     if tree is None:
         raise typer.Exit(write_example(out, charts, tie_band))
-    raise typer.Exit(write(tree, out or Path("report.html"), charts, tie_band, judge))
+    raise typer.Exit(write(tree, out or Path("report.html"), charts, tie_band, judge, rank_by))
 
 
-def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None, judge: str | None = None) -> int:
+def write(
+    tree: Path,
+    page: Path,
+    charts: Path | None,
+    tie_band: float | None,
+    judge: str | None = None,
+    rank_by: RankBy | None = None,
+) -> int:
     """Write a report of a results tree and say where it is; return 1 when trials could not be read.
 
     Raises:
@@ -58,7 +69,7 @@ def write(tree: Path, page: Path, charts: Path | None, tie_band: float | None, j
     check_folder("--charts", charts)
     recover_below(tree)
     left_out = LeftOut()
-    made = report(tree, page.parent, tie_band=tie_band, judge=judge, tell=left_out)
+    made = report(tree, page.parent, tie_band=tie_band, judge=judge, rank_by=rank_by, tell=left_out)
     write_report(made, page, charts)
     print(f"{page}: {page.stat().st_size / 1000:,.0f} kB, {counted(len(made.drawings), 'chart')}")
     if charts is not None and made.drawings:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from swetrials.cli.lean import LeanCommand, single_command
-from swetrials.cli.options import JudgeChosen
+from swetrials.cli.options import JudgeChosen, RankByChosen
 from swetrials.cli.outputs import LeftOut
 
 if TYPE_CHECKING:
+    from swetrials.records.dataset import RankBy
     from swetrials.results.tables import QueryResult
 
 app = single_command()
@@ -41,16 +42,17 @@ def results(
     tree: Annotated[Path, typer.Argument(help="A results tree, or any folder in one.")] = Path("swe-benchmark-data"),
     sql: Annotated[str | None, typer.Option(help="DuckDB's SQL over the views below; default: FROM runs.")] = None,
     judge: JudgeChosen = None,
+    rank_by: RankByChosen = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
     """Show what the runs of a results tree come to, or ask it in SQL."""
     if as_json and as_csv:
         raise typer.BadParameter("give --json or --csv, not both")
-    raise typer.Exit(show(tree, sql, "json" if as_json else "csv" if as_csv else "table", judge))
+    raise typer.Exit(show(tree, sql, "json" if as_json else "csv" if as_csv else "table", judge, rank_by))
 
 
-def show(tree: Path, sql: str | None, form: Form, judge: str | None = None) -> int:
+def show(tree: Path, sql: str | None, form: Form, judge: str | None = None, rank_by: RankBy | None = None) -> int:
     """Print a line for each run, or what a query gives.
 
     Files that cannot be read are named on standard error; the others make the result.
@@ -67,7 +69,7 @@ def show(tree: Path, sql: str | None, form: Form, judge: str | None = None) -> i
 
     recover_below(tree)
     left_out = LeftOut()
-    answer = query(tree, "FROM runs" if sql is None else sql, left_out, judge)
+    answer = query(tree, "FROM runs" if sql is None else sql, left_out, judge, rank_by)
     match form:
         case "json":
             print(json.dumps([dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]))
@@ -91,9 +93,9 @@ def _show_runs(answer: QueryResult) -> None:
     console = console_for_output()
     console.print(Text(results_table.heading(runs)), soft_wrap=True)
     columns = results_table.columns(runs)
-    words = {"model", "agent", "skill", "scope", "provider", "hosted", "basis", "over several"}
+    words = {"model", "agent", "skill", "scope", "provider", "hosted", "basis", "not in rate", "over several"}
     _show(columns, results_table.rows(runs), {name for name in columns if name not in words})
-    for line in results_table.closing():
+    for line in results_table.closing(runs):
         console.print(Text(line, style="dim"), soft_wrap=True)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from swetrials.cli.lean import single_command
-from swetrials.cli.options import JudgeChosen
+from swetrials.cli.options import JudgeChosen, RankByChosen
 from swetrials.cli.outputs import LeftOut, check_output
 from swetrials.errors import UsageError
 
@@ -54,11 +54,12 @@ def router_evaluate(
     no_allow_list: Annotated[bool, typer.Option("--no-allow-list", help="Allow every measured model.")] = False,
     allowed_file: Annotated[Path | None, typer.Option(help="Another allow list than the skill's.")] = None,
     baseline: Annotated[
-        str | None, typer.Option(help="Compare with this model; default: the highest mean score.", metavar="MODEL")
+        str | None, typer.Option(help="Compare with this model; default: the best of all.", metavar="MODEL")
     ] = None,
     available: Annotated[str | None, typer.Option(help="Models that can be had; default: all.", metavar="A,B")] = None,
     tie_band: Annotated[float | None, typer.Option(min=0, max=100, help="Points; default: the rule's own.")] = None,
     judge: JudgeChosen = None,
+    rank_by: RankByChosen = None,
     out_json: Annotated[Path | None, typer.Option(help="Write the record here.", metavar="FILE")] = None,
     out_md: Annotated[
         Path | None, typer.Option(help="Write the page here, and its chart beside it.", metavar="FILE")
@@ -82,6 +83,7 @@ def router_evaluate(
         baseline=baseline,
         tie_band=tie_band,
         judge=judge,
+        rank_by=rank_by,
     )
     raise typer.Exit(evaluate_router(request, out_json, out_md))
 
@@ -162,16 +164,18 @@ def _checked(flag: str, word: str) -> float:
 
 
 def _print(evaluation: RouterEvaluation) -> None:
+    from swetrials.results.ranking import WORDS
     from swetrials.router.evaluation import headline as router_headline
     from swetrials.router.evaluation import tables as router_tables
 
-    runs = evaluation.runs
+    runs, rank_by = evaluation.runs, evaluation.config.rank_by
     if len(runs) == 1:
         _say(router_headline.sentences(evaluation, runs[0]))
-        _show(router_tables.POLICY_COLUMNS, router_tables.policy_rows(runs[0]))
+        rows = router_tables.policy_rows(runs[0], rank_by)
+        _show(*router_tables.in_words(router_tables.POLICY_COLUMNS, rows, rank_by))
     else:
-        _say([router_headline.sweep_sentence(runs)])
-        _show(router_tables.FLOOR_COLUMNS, router_tables.floor_rows(runs))
+        _say([router_headline.sweep_sentence(runs, WORDS[rank_by])])
+        _show(*router_tables.in_words(router_tables.FLOOR_COLUMNS, router_tables.floor_rows(runs), rank_by))
     print("What to keep in mind:")
     _say(f"- {caveat}" for caveat in evaluation.caveats)
 

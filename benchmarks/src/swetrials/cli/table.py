@@ -11,6 +11,10 @@ SECTIONS = {
         "agents": CommandEntry("agents", "Install and list agent CLIs."),
         "config": CommandEntry("config", "Look at the configuration of a run."),
         "dataset": CommandEntry("dataset", "Look at datasets, and check their tasks."),
+        "mine": CommandEntry(
+            "mine",
+            "Make a dataset of a repository's own merged changes: each with its tests, its solution and its controls.",
+        ),
         "serve": CommandEntry("serve", "Serve a self-hosted model by vLLM."),
         "proxy": CommandEntry("proxy", "The LiteLLM proxy to models on Bedrock."),
         "rehearse": CommandEntry("rehearse", "Serve the rehearsal model on loopback until interrupted."),

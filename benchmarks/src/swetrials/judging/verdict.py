@@ -85,7 +85,7 @@ def findings_of(verified: Verified, said: Verdict) -> Iterator[VerificationFindi
 
 
 def _tells(result: CommandResult, verified: Verified) -> bool:
-    """Whether how a command ended says something: beside a canary test that has to fail a failure is right."""
+    """Whether how a command ended says something: beside a canary test that has to fail, a failure is right."""
     guarded = {canary.command for canary in verified.canaries if canary.expected == "failed"}
     return not result.passed and (breakdown(result) is not None or " ".join(result.argv) not in guarded)
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from swetrials.records.dataset import RankBy
 from swetrials.records.record import SCHEMA_VERSION, Record
 
 Shortfall = Literal[
@@ -12,6 +13,10 @@ Shortfall = Literal[
     "not_run_alike",
     "scored_by_rubric",
     "exit_codes_only",
+    "weak_evidence",
+    "doubtful",
+    "void",
+    "unchecked",
     "made_by_hand",
     "imported",
     "mixed",
@@ -42,7 +47,8 @@ class AnswerPart(Record):
     trials: int
     tasks: int
     candidates: int = Field(description="models behind agents that were run")
-    rubric: bool = Field(description="scores by a judge's rubric are in it")
+    rank_by: RankBy
+    rubric: bool = Field(description="scores by a judge's rubric are ranked")
     tests: bool = Field(description="verdicts of tests are in it")
     sentences: tuple[str, ...]
     not_earned: tuple[NotEarned, ...]

@@ -2,12 +2,16 @@
 
 from pydantic import Field
 
+from swetrials.records.dataset import RankBy
 from swetrials.records.leaderboard import Estimate, PairedDifference
 from swetrials.records.record import Record
 
 
 class CostRatio(Record):
-    """How many times as much the first costs, over the tasks that both completed at a known cost."""
+    """How many times as much a trial of the first costs, over tasks that both did at a known cost.
+
+    Of completed trials; where resolve rates are compared, of all trials in them.
+    """
 
     ratio: Estimate = Field(description="mean cost of the first over that of the second")
     p: float | None = Field(None, description="two-sided sign-flip permutation test of the difference in dollars")
@@ -36,7 +40,8 @@ class Settling(Record):
 class Claim(Record):
     """Two runs over shared tasks: what may be said of score and cost."""
 
+    rank_by: RankBy = Field("rubric", description="what the two are set apart by")
     rehearsal: bool = Field(description="of the scripted model: it says nothing about any model")
-    score: PairedDifference
+    score: PairedDifference = Field(description="of scores, or of resolve rates")
     cost: CostRatio
     settling: Settling | None = Field(description="None: settled already, or fewer than two shared tasks")

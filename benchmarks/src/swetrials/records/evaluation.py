@@ -24,6 +24,9 @@ TESTS = "tests"
 UNNAMED = "rubric"
 """The name of a rubric judge of which an older or an imported file does not say who it was."""
 
+Evidence = Literal["tests", "exit-code", "weak"]
+"""What a verdict of resolved stands on: single tests, how commands ended, or a run that the patch may have swayed."""
+
 Points = int
 
 
@@ -230,7 +233,7 @@ class TestsEvaluation(Record):
         exclude_if=lambda resolved: resolved is None,
         description="every fail-to-pass and every pass-to-pass test passed; of exit-code: passed; absent: unknown",
     )
-    evidence: Literal["tests", "exit-code", "weak"] | None = Field(
+    evidence: Evidence | None = Field(
         None,
         exclude_if=lambda evidence: evidence is None,
         description="tests: of each single test; exit-code: of how commands ended; weak: it depends on files of the "

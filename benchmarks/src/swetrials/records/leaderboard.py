@@ -4,6 +4,8 @@ from typing import Final, Literal, Self
 
 from pydantic import Field
 
+from swetrials.records.dataset import RankBy
+from swetrials.records.evaluation import Evidence
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.record import SCHEMA_VERSION, Record
 
@@ -41,6 +43,12 @@ class Estimate(Record):
         """Half the length of the interval; ``None`` when there is none."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
+    @property
+    def in_percent(self) -> Self:
+        """The same share as 0 to 100."""
+        ends = {name: None if (one := getattr(self, name)) is None else 100 * one for name in ("value", "low", "high")}
+        return self.model_copy(update=ends)
+
 
 class Candidate(Record):
     """What is compared: a model behind an agent, with a skill, on a provider, hosted in one way."""
@@ -61,7 +69,7 @@ class Candidate(Record):
 
 
 class PassK(Record):
-    """How likely ``k`` repeats of a task all succeed, as a mean over tasks; an estimate without bias."""
+    """How likely ``k`` repeats of a task all succeed, or one of them, as a mean over tasks; without bias."""
 
     k: int = Field(ge=1)
     probability: Estimate
@@ -72,12 +80,51 @@ class Reliability(Record):
 
     tasks: int
     repeats: int = Field(description="the fewest valid repeats of one of these tasks: the largest k")
-    pass_k: tuple[PassK, ...] = Field(description="for k from 1 to repeats")
+    pass_k: tuple[PassK, ...] = Field(description="that all k succeed; for k from 1 to repeats")
+    pass_at_k: tuple[PassK, ...] = Field((), description="that one of k succeeds at least; likewise")
     flip_rate: Estimate = Field(description="how likely two repeats of one task end differently, mean over tasks")
+
+
+class PerResolved(Record):
+    """What one resolved task takes: all that the trials in the resolve rate took, failures too, over those resolved."""
+
+    ratio: Estimate = Field(Estimate(), description="None: none was resolved, or what a trial took is not known")
+    more_than: float | None = Field(
+        None,
+        exclude_if=lambda spent: spent is None,
+        description="none was resolved: all that was spent, so that one takes more; absent otherwise",
+    )
+    lower_bound: bool = Field(
+        False, exclude_if=lambda bound: not bound, description="part of it is known to be at least so much"
+    )
+
+
+class ResolveStanding(Record):
+    """How many tasks were resolved, and what that took. Resolved is the patch's, however the trial ended."""
+
+    rate: Estimate = Field(description="share of the trials that count which resolved their task; mean over tasks")
+    trials: int = Field(description="that count: valid ones with a verdict, and failures without one as not resolved")
+    resolved: int = Field(description="of these")
+    unchecked: int = Field(0, description="completed trials without a verdict; they are in no rate")
+    void: int = Field(0, description="trials whose verification says nothing of the patch; likewise")
+    regressed: int | None = Field(
+        None, description="trials whose patch broke a test that had to stay green; None: no single test was told"
+    )
+    doubtful: int = Field(0, description="trials with a verdict that their patch could have forged")
+    evidence: dict[Evidence, int] = Field({}, description="verdicts by what they stand on")
+    reliability: Reliability | None = Field(None, description="None: no repeats")
+    cost_usd: Estimate = Field(
+        Estimate(), description="per trial that counts, failures too; None when one of them has no price"
+    )
+    usd_per_resolved: PerResolved = PerResolved()
+    minutes_per_resolved: PerResolved = PerResolved()
 
 
 class TierStanding(Record):
     """A candidate on the tasks of one difficulty."""
+
+    ranked: Estimate = Field(description="0 to 100: the score, or in percent the resolve rate")
+    ranked_cost_usd: Estimate = Field(description="what stands beside it, as in the line itself")
 
     tasks: int
     trials: int
@@ -122,6 +169,10 @@ class ModelStanding(Candidate):
     scored: int = Field(description="completed trials with a score")
     repeats: int = Field(description="the most trials of one task")
 
+    ranked: Estimate = Field(description="0 to 100, what the list is ordered by: score, or in percent resolve.rate")
+    ranked_cost_usd: Estimate = Field(description="what stands beside it: cost_usd, or resolve.cost_usd")
+    ranked_cost_is_lower_bound: bool = Field(False, description="it is at least what it says")
+    resolve: ResolveStanding | None = Field(None, description="None: no trial has a verdict of the tests")
     score: Estimate = Field(description="0 to 100; mean over tasks, completed trials alone")
     score_failures_as_zero: Estimate = Field(description="over valid trials; one that did not complete counts 0")
     score_all_trials: Estimate = Field(description="over every trial; one without a score counts 0")
@@ -151,10 +202,12 @@ class PairedDifference(Record):
 
     a: str = Field(description="key of a standing")
     b: str
-    difference: Estimate = Field(description="points that a scores above b: mean over shared tasks")
+    difference: Estimate = Field(
+        description="points that a is ranked above b, of a resolve rate percentage points: mean over shared tasks"
+    )
     difference_failures_as_zero: Estimate = Field(
-        description="the same over the tasks in which both have a valid trial; one that did not complete counts 0. Not "
-        "tested: it has no interval, as none holds where failures are rare"
+        description="of scores, the same over the tasks in which both have a valid trial; one that did not complete "
+        "counts 0. Not tested: it has no interval, as none holds where failures are rare"
     )
     completion_difference: Estimate = Field(
         Estimate(), description="share of trials that a completed above b's, over the same tasks; without an interval"
@@ -164,7 +217,7 @@ class PairedDifference(Record):
     p: float | None = Field(None, description="two-sided sign-flip permutation test of the difference")
     p_holm: float | None = Field(None, description="the same, adjusted for all pairs of the leaderboard")
     probability_a_better: float | None = Field(
-        None, description="share of the resamples of tasks in which a scores above b; equal ones count half"
+        None, description="share of the resamples of tasks in which a is above b; equal ones count half"
     )
     verdict: Verdict = Field("unknown", description="of a, from p_holm, and the tie band where a fixed one was given")
 
@@ -186,7 +239,7 @@ class PairedDifference(Record):
 
 
 class TieBand(Record):
-    """Within how many points two mean scores count as equal where only the means are at hand."""
+    """Within how many points two scores or resolve rates count as equal where only the means are at hand."""
 
     points: float | None = Field(None, ge=0, description="None: the trials do not tell")
     fixed: bool = Field(description="given by the user; else derived from the noise of these trials")
@@ -194,11 +247,12 @@ class TieBand(Record):
 
 
 class Leaderboard(Record):
-    """All candidates of one scope, best score first; those without a score last."""
+    """All candidates of one scope, the best first; those without a figure to rank by last."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     scope: str
     dataset: str | None = None
+    rank_by: RankBy = "rubric"
     rehearsal: bool = Field(description="all of it is scripted: figures of the harness, nothing about any model")
     tasks: tuple[str, ...]
     standings: tuple[ModelStanding, ...]

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from swetrials.records.checked import CheckState
 from swetrials.records.cost import Cost
+from swetrials.records.dataset import RankBy
 from swetrials.records.environment import EnvironmentRecord
 from swetrials.records.evaluation import Evaluation
 from swetrials.records.limits import Limits
@@ -67,6 +68,9 @@ class TrialIdentity(Record):
         None,
         exclude_if=lambda state: state is None,
         description="how the controls of its task stood when it was planned; absent: no tests, or an older record",
+    )
+    rank_by: RankBy | None = Field(
+        None, exclude_if=lambda rank_by: rank_by is None, description="what its dataset ranks by; absent: not told"
     )
     rehearsal: bool = Field(description="scripted model: never ranked beside real ones")
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from swetrials.records.dataset import Complexity
+from swetrials.records.dataset import Complexity, RankBy
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.record import SCHEMA_VERSION, Record
 
@@ -41,6 +41,12 @@ class EvaluationConfig(Record):
     available: tuple[str, ...] | None = Field(None, description="None: every model is available")
     baseline: str
     baseline_chosen: Literal["given", "highest_mean_score"]
+    rank_by: RankBy = Field(
+        "rubric",
+        exclude_if=lambda ranked: ranked == "rubric",
+        description="what every score here is: of a rubric; or in percent how many trials resolved their task",
+    )
+    rank_by_given: bool = Field(False, exclude_if=lambda given: not given, description="else what the trials say")
     tie_band: float
     tie_band_given: bool = Field(description="else the rule's own")
     seed: int

@@ -5,7 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from swetrials.records.cost import Cost
-from swetrials.records.leaderboard import Estimate
+from swetrials.records.dataset import RankBy
+from swetrials.records.leaderboard import Estimate, ResolveStanding
 from swetrials.records.record import SCHEMA_VERSION, Record
 from swetrials.records.usage import UsageReport
 
@@ -30,6 +31,12 @@ class SummaryTask(Record):
     tests_fraction: float | None
     tests_report: str | None = Field(None, description="how tests told it; exit-code, null: exit codes only")
     resolved: bool | None = Field(None, description="of each test; of exit-code: tests_passed; null: no verdict")
+    doubtful: bool = Field(
+        False, exclude_if=lambda doubtful: not doubtful, description="the patch could have forged the verdict"
+    )
+    void_reason: str = Field(
+        "", exclude_if=lambda reason: not reason, description="why the verification says nothing of the patch"
+    )
     task_score: float | None
     score_status: Literal["scored", "unscored", "not_judged"]
     score_reason: str = ""
@@ -75,6 +82,10 @@ class RunSummary(Record):
     all_trials: ScoreMean = Field(description="every trial, one without a score or failed counts 0; likewise")
     outcomes: dict[str, int] = Field(description="trials by outcome kind")
     infrastructure_failures: dict[str, int] = Field(description="invalid trials by outcome kind")
+    rank_by: RankBy = Field("rubric", description="what its dataset ranks by, or was asked for; mixed tells of several")
+    resolve: ResolveStanding | None = Field(
+        None, exclude_if=lambda resolve: resolve is None, description="absent: no trial has a verdict of the tests"
+    )
     tests_passed: int = Field(description="valid trials whose tests passed")
     tests_run: int = Field(description="valid trials on whose patch the tests gave a verdict")
     tests_passed_share: float | None = Field(None, description="of these; each task has one weight")

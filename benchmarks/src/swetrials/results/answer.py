@@ -1,4 +1,4 @@
-"""What some trials earn as an answer: by what they were scored, which candidate leads, and what is not earned yet.
+"""What some trials earn as an answer: by what they are ranked, which candidate leads, and what is not earned yet.
 
 All of it is derived from the trials' rows; the words are made in :mod:`swetrials.results.report.answer`.
 """
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from swetrials.records.answer import NotEarned
+from swetrials.records.dataset import RankBy
+from swetrials.records.evaluation import Evidence
 from swetrials.records.leaderboard import Leaderboard
 from swetrials.records.words import counted
 from swetrials.results.candidates import CandidateTrials, by_candidate, candidate_of, labels
@@ -15,6 +17,7 @@ from swetrials.results.figures import Figures
 from swetrials.results.leaderboard import SIGNIFICANCE, leaderboard
 from swetrials.results.mixtures import mixed
 from swetrials.results.paired import holm, sign_flip_p, task_differences
+from swetrials.results.ranking import rank_by_of, settled
 from swetrials.results.resampling import BOOTSTRAP_TASKS, dominant_share, task_means
 from swetrials.results.sealing_words import SEALED, all_sealed, seal, telling, unlike, whys
 from swetrials.results.trial_row import TrialRow
@@ -61,14 +64,25 @@ class Ground:
         return self.rows[0].rehearsal
 
     @property
+    def rank_by(self) -> RankBy:
+        """What is ranked."""
+        return rank_by_of(self.rows)
+
+    @property
     def by_rubric(self) -> bool:
-        """Whether a judge's scores are in the means."""
-        return self.figures.scored > 0
+        """Whether a judge's scores are in the means that are ranked."""
+        return self.rank_by == "rubric" and self.figures.scored > 0
 
     @property
     def by_tests(self) -> bool:
         """Whether the tests gave verdicts."""
-        return self.figures.tests_run > 0
+        return bool(self.verdicts)
+
+    @cached_property
+    def verdicts(self) -> list[Evidence]:
+        """What each verdict of the tests stands on; an older record does not tell it, and had exit codes alone."""
+        tested = (row for row in self.figures.valid if row.tests_passed is not None or row.resolved is not None)
+        return [row.evidence or "exit-code" for row in tested]
 
     @property
     def judges(self) -> list[str]:
@@ -81,7 +95,7 @@ def grounds(rows: Sequence[TrialRow]) -> list[Ground]:
     groups: dict[tuple[bool, str], list[TrialRow]] = {}
     for row in rows:
         groups.setdefault((row.rehearsal, row.scope), []).append(row)
-    return [Ground(groups[key]) for key in sorted(groups)]
+    return [Ground(settled(groups[key])) for key in sorted(groups)]
 
 
 def untold_by_tests(best: CandidateTrials, others: Sequence[CandidateTrials]) -> list[CandidateTrials]:
@@ -103,8 +117,7 @@ def not_earned(ground: Ground) -> Iterator[NotEarned]:
         yield NotEarned(code="not_scored", text="not scored yet: neither a rubric nor tests gave a verdict")
     if ground.by_rubric:
         yield NotEarned(code="scored_by_rubric", text="scored by a rubric: a judge's view of documents and patch")
-    if ground.by_tests:
-        yield NotEarned(code="exit_codes_only", text="exit codes only: no test was seen to fail before the change")
+    yield from _of_verdicts(ground)
     yield from _of_sealing(ground)
     if own := {row.task for row in ground.rows if not row.source}:
         yield NotEarned(
@@ -123,15 +136,41 @@ def not_earned(ground: Ground) -> Iterator[NotEarned]:
     if of.unscored and ground.by_rubric:
         text = f"{counted(of.unscored, 'completed trial')} without a score"
         yield NotEarned(code="unscored", text=text)
-    if of.trials_without_cost:
-        text = f"the cost of {counted(of.trials_without_cost, 'completed trial')} is not known"
-        yield NotEarned(code="cost_unknown", text=text)
-    if of.cost_is_lower_bound:
-        bounds = sum(row.cost_is_lower_bound for row in of.completed)
-        text = f"the cost of {counted(bounds, 'completed trial')} is at least what is told"
-        yield NotEarned(code="cost_is_lower_bound", text=text)
+    yield from _of_costs(ground)
     if not ground.rehearsal:
         yield from _heavy(ground)
+
+
+def _of_verdicts(ground: Ground) -> Iterator[NotEarned]:
+    of, verdicts = ground.figures.resolve, ground.verdicts
+    by_exit_code, weak = verdicts.count("exit-code"), verdicts.count("weak")
+    if by_exit_code:
+        few = f" in {by_exit_code} of {counted(len(verdicts), 'verdict')}" if by_exit_code < len(verdicts) else ""
+        text = f"exit codes only{few}: no test was seen to fail before the change"
+        yield NotEarned(code="exit_codes_only", text=text)
+    if weak:
+        text = f"weak evidence in {counted(weak, 'verdict')}: the patch changes what the test runner loads"
+        yield NotEarned(code="weak_evidence", text=text)
+    if of.doubtful:
+        text = f"{counted(of.doubtful, 'doubtful verdict')}: the patch could have forged the result"
+        yield NotEarned(code="doubtful", text=text)
+    if ground.rank_by == "resolved" and of.void:
+        text = f"{counted(of.void, 'trial')} void: the verification says nothing of the patch"
+        yield NotEarned(code="void", text=text)
+    if ground.rank_by == "resolved" and of.unchecked and of.checked:
+        yield NotEarned(code="unchecked", text=f"{counted(of.unchecked, 'completed trial')} that no test has checked")
+
+
+def _of_costs(ground: Ground) -> Iterator[NotEarned]:
+    """Name what is missing in the costs of those trials whose costs are told."""
+    of = ground.figures
+    rows, what = (of.resolve.counted, "trial") if ground.rank_by == "resolved" else (of.completed, "completed trial")
+    unknown, bounds = sum(row.cost_usd is None for row in rows), sum(row.cost_is_lower_bound for row in rows)
+    if unknown:
+        yield NotEarned(code="cost_unknown", text=f"the cost of {counted(unknown, what)} is not known")
+    if bounds:
+        text = f"the cost of {counted(bounds, what)} is at least what is told"
+        yield NotEarned(code="cost_is_lower_bound", text=text)
 
 
 def _of_sealing(ground: Ground) -> Iterator[NotEarned]:
@@ -149,7 +188,7 @@ def _of_sealing(ground: Ground) -> Iterator[NotEarned]:
 
 
 def _heavy(ground: Ground) -> Iterator[NotEarned]:
-    shares = [dominant_share(task_means(one.known_costs)) for one in ground.everyone if one.known_costs]
+    shares = [dominant_share(task_means(one.ranked_costs)) for one in ground.everyone if one.ranked_costs]
     heavy = sum(share is not None for share in shares)
     if heavy:
         whose = f"the cost of {counted(heavy, 'model')}"

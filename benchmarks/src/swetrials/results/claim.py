@@ -14,11 +14,12 @@ from swetrials.results.mixtures import (
 )
 from swetrials.results.paired import paired, ratio_of_means, sign_flip_p, task_differences
 from swetrials.results.power import settling
+from swetrials.results.ranking import rank_by_of, settled
 from swetrials.results.trial_row import TrialRow
 
 
 def claim(first: Sequence[TrialRow], second: Sequence[TrialRow], *, tie_band: float | None = None) -> Claim:
-    """Compare two runs: difference of scores, ratio of costs, and what would settle an open question.
+    """Compare two runs: difference of scores or resolve rates, ratio of costs, and what would settle an open question.
 
     Args:
         first: the trials of one run.
@@ -30,13 +31,15 @@ def claim(first: Sequence[TrialRow], second: Sequence[TrialRow], *, tie_band: fl
     """
     refuse_rehearsals_beside_real((*first, *second))
     refuse_several_scorings((*first, *second))
-    a, b = _only_candidate(first), _only_candidate(second)
+    together = settled((*first, *second))
+    a, b = _only_candidate(together[: len(first)]), _only_candidate(together[len(first) :])
     [score] = judged([paired(a, b)], tie_band)
     return Claim(
+        rank_by=rank_by_of(together),
         rehearsal=first[0].rehearsal,
         score=score,
         cost=_cost_ratio(a, b),
-        settling=settling(a.scores, b.scores) if score.p is not None and score.p > SIGNIFICANCE else None,
+        settling=settling(a.ranked, b.ranked) if score.p is not None and score.p > SIGNIFICANCE else None,
     )
 
 
@@ -49,12 +52,13 @@ def _only_candidate(rows: Sequence[TrialRow]) -> CandidateTrials:
 
 
 def _cost_ratio(a: CandidateTrials, b: CandidateTrials) -> CostRatio:
-    if a.trials_without_cost or b.trials_without_cost:
-        return CostRatio(ratio=Estimate())
-    differences = task_differences(a.costs, b.costs)
+    same_basis = a.hosting == b.hosting
+    if not a.ranked_costs or not b.ranked_costs:
+        return CostRatio(ratio=Estimate(), same_basis=same_basis)
+    differences = task_differences(a.ranked_costs, b.ranked_costs)
     return CostRatio(
-        ratio=ratio_of_means(a.costs, b.costs),
+        ratio=ratio_of_means(a.ranked_costs, b.ranked_costs),
         p=sign_flip_p(differences) if len(differences) > 1 else None,
-        lower_bound=a.cost_is_lower_bound or b.cost_is_lower_bound,
-        same_basis=a.hosting == b.hosting,
+        lower_bound=a.ranked_costs_are_lower_bound or b.ranked_costs_are_lower_bound,
+        same_basis=same_basis,
     )

@@ -8,10 +8,12 @@ from swetrials.records.comparison import ComparedRun, Comparison, Mean, Measure,
 from swetrials.records.fingerprint import Fingerprint
 from swetrials.records.lock import RunLock
 from swetrials.records.metrics import HostingRecord
-from swetrials.results.figures import Figures, Values, mean
+from swetrials.results.figures import Figures
 from swetrials.results.mixtures import MixtureError, refuse_other_wordings
+from swetrials.results.ranking import settled
 from swetrials.results.sealing_words import ran_in, sealing_words, telling
 from swetrials.results.summary import OF_A_TASK, ScoredTrial, SummaryError
+from swetrials.results.task_values import Values, mean
 from swetrials.store.files import RecordError, read_record
 from swetrials.store.results import LOCK
 
@@ -47,7 +49,7 @@ def compare(first: Sequence[ScoredTrial], second: Sequence[ScoredTrial], folders
         tasks=tuple(sorted(common)),
         only_first=tuple(sorted(tasks[0] - common)),
         only_second=tuple(sorted(tasks[1] - common)),
-        measures=tuple(_measures(_figures(one), _figures(other))),
+        measures=tuple(_measures(*_ranked_alike(one, other))),
     )
 
 
@@ -91,6 +93,11 @@ def _run(trials: Sequence[ScoredTrial], folder: str) -> ComparedRun:
     )
 
 
+def _ranked_alike(one: Sequence[ScoredTrial], other: Sequence[ScoredTrial]) -> tuple[Figures, Figures]:
+    rows = settled([trial.row for trial in (*one, *other)])
+    return Figures(rows[: len(one)]), Figures(rows[len(one) :])
+
+
 def _figures(trials: Iterable[ScoredTrial]) -> Figures:
     return Figures([trial.row for trial in trials])
 
@@ -103,17 +110,33 @@ def _measures(first: Figures, second: Figures) -> Iterable[Measure]:
     def of_completed(name: str) -> Material:
         return lambda of: of.of_completed(name)
 
-    yield line("score", "points", lambda of: of.scores)
-    yield line("score, failures as 0", "points", lambda of: of.scores_failures_as_zero)
+    if by_resolved := first.rank_by == second.rank_by == "resolved":
+        yield line("resolve rate", "share", lambda of: of.resolve.values)
+        yield _per_resolved(first, second)
+    if not by_resolved or first.scores or second.scores:
+        yield line("score", "points", lambda of: of.scores)
+        yield line("score, failures as 0", "points", lambda of: of.scores_failures_as_zero)
     yield line("completed", "share", lambda of: of.completions)
-    yield line("tests passed", "share", lambda of: of.tests)
-    yield line("cost", "USD", lambda of: of.known_costs, lambda of: of.cost_is_lower_bound)
+    if not by_resolved:
+        yield line("tests passed", "share", lambda of: of.tests)
+    yield line("cost", "USD", lambda of: of.ranked_costs, lambda of: of.ranked_costs_are_lower_bound)
     yield line("turns", "turns", of_completed("num_turns"))
     for name, bucket in _TOKENS.items():
         yield line(name, "tokens", of_completed(bucket), lambda of: of.tokens_are_lower_bound)
     yield line("wall time", "seconds", of_completed("latency_seconds"))
     yield line("API time", "seconds", of_completed("api_seconds"))
     yield line("waiting", "seconds", of_completed("waiting_seconds"))
+
+
+def _per_resolved(*sides: Figures) -> Measure:
+    means = []
+    for of in (side.resolve for side in sides):
+        ratio = of.usd_per_resolved
+        # Where none was resolved, one costs more than all that was spent.
+        value = of.total_cost_usd if ratio is None else ratio
+        bound = of.costs_are_lower_bound or ratio is None
+        means.append(Mean() if value is None else Mean(value=value, trials=len(of.counted), lower_bound=bound))
+    return Measure(name="cost per resolved task", unit="USD", first=means[0], second=means[1])
 
 
 _TOKENS = {

@@ -1,31 +1,31 @@
 """Every figure of a set of trials, defined once: what is added, over which trials, with which weights.
 
 Summary, results, report, comparison, SQL, the router and the power simulation take their figures from here, so that one
-word has one formula. Three rules hold for all of them:
+word has one formula. These rules hold for all of them:
 
 * **Weights.** A *mean* or a *share* is the mean over tasks of each task's mean over its repeats: a task that was run
   three times weighs as much as one that was run once. A *count* and a *total* are over trials.
 * **Denominators.** *Valid* trials are those that model or agent answer for: completed ones and their own failures. What
   failed for another reason is in no mean but that over all trials. A failed trial has no score of its own, whatever a
   judge said of what it left: it is out of the mean of completed trials, and 0 where failures count.
+* **Ranked** is the score, or in percent the tasks resolved (:mod:`swetrials.results.resolve_figures`), as
+  :mod:`swetrials.results.ranking` says.
 * **Unknown.** A figure that no trial tells is ``None``. A mean cost of which one trial is unknown is unknown, for the
   rest would be of other work; means of tokens, turns and seconds are over the trials that tell them.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from operator import attrgetter
 
+from swetrials.records.dataset import RankBy
 from swetrials.records.leaderboard import HostingBasis
+from swetrials.results.resolve_figures import ResolveFigures
+from swetrials.results.task_values import Values, by_task, mean, of_all
 from swetrials.results.trial_row import TrialRow
-
-Figure = Callable[[TrialRow], float | None]
-
-Values = Mapping[str, Sequence[float]]
-"""The figures of each task, one for each repeat that counts; every task has at least one."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,41 @@ class Figures:
         """Completed trials the cost of which is not known."""
         return sum(row.cost_usd is None for row in self.completed)
 
+    # What is ranked.
+
+    @cached_property
+    def resolve(self) -> ResolveFigures:
+        """What says whether tasks were resolved, and what that took."""
+        return ResolveFigures(self.valid)
+
+    @cached_property
+    def rank_by(self) -> RankBy | None:
+        """What these trials are ranked by; ``None``: by several, which have no mean in common."""
+        told: set[RankBy] = {row.rank_by or "rubric" for row in self.rows}
+        return told.pop() if len(told) == 1 else None
+
+    @cached_property
+    def ranked(self) -> Values:
+        """What they are ranked by, 0 to 100: :attr:`scores`, or :attr:`ResolveFigures.values` times 100."""
+        if self.rank_by == "resolved":
+            return {task: [100 * value for value in values] for task, values in self.resolve.values.items()}
+        return self.scores if self.rank_by == "rubric" else {}
+
+    @property
+    def ranked_costs(self) -> Values:
+        """Dollars of a trial that stand beside it: :attr:`known_costs`, or :attr:`ResolveFigures.costs`."""
+        return self.resolve.costs if self.rank_by == "resolved" else self.known_costs
+
+    @property
+    def ranked_costs_are_lower_bound(self) -> bool:
+        """:attr:`ranked_costs` are at least what they say."""
+        return self.resolve.costs_are_lower_bound if self.rank_by == "resolved" else self.cost_is_lower_bound
+
+    @property
+    def mean_ranked(self) -> float | None:
+        """Mean of :attr:`ranked`."""
+        return mean(self.ranked)
+
     # Values by task, of which means and shares are made.
 
     @cached_property
@@ -154,8 +189,7 @@ class Figures:
     @property
     def costs_of_valid(self) -> Values:
         """Dollars of valid trials, failures too, whose money was spent as well; nothing when one of them has none."""
-        known = all(row.cost_usd is not None for row in self.valid)
-        return by_task(self.valid, lambda row: row.cost_usd) if known else {}
+        return of_all(self.valid, lambda row: row.cost_usd)
 
     def of_completed(self, name: str) -> Values:
         """Any other figure of a row by its name, such as ``num_turns``: of completed trials that tell it."""
@@ -254,26 +288,6 @@ class Figures:
     def outcomes(self) -> dict[str, int]:
         """All trials by outcome."""
         return _counted(self.rows)
-
-
-def by_task(rows: Iterable[TrialRow], figure: Figure) -> dict[str, list[float]]:
-    """Return the figures of each task that are known; a task without any is not there."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        value = figure(row)
-        if value is not None:
-            found[row.task].append(value)
-    return dict(found)
-
-
-def means_by_task(values: Values) -> dict[str, float]:
-    """Return the mean of each task's repeats, in the order of the tasks' names."""
-    return {task: fsum(values[task]) / len(values[task]) for task in sorted(values)}
-
-
-def mean(values: Values) -> float | None:
-    """Return the mean over tasks of each task's mean; ``None``: there is nothing."""
-    return fsum(means_by_task(values).values()) / len(values) if values else None
 
 
 def _score_or_zero(row: TrialRow) -> float:

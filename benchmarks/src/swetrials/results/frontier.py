@@ -1,4 +1,4 @@
-"""Who is on the frontier: nobody else is at least as good on score and cost, and better on one of them."""
+"""Who is on the frontier: nobody else is at least as good on what is ranked and on cost, and better on one of them."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from swetrials.records.leaderboard import FrontierPlace
 from swetrials.results.candidates import CandidateTrials
-from swetrials.results.figures import Values, means_by_task
 from swetrials.results.resampling import Floats, task_counts
+from swetrials.results.task_values import Values, mean, means_by_task
 
 _DECIMALS = 9  # of points and dollars: what is further right is rounding of sums, not a lead
 
@@ -31,19 +31,19 @@ def frontier_places(group: Sequence[CandidateTrials]) -> dict[str, FrontierPlace
     """Return by key who is on the frontier of a group, and how probably.
 
     The probability is the share of resamples of tasks, the same for all candidates, in which a candidate is on the
-    frontier. Who has no score, or a trial of unknown cost, has no place and keeps nobody else off.
+    frontier. Who has no figure to rank by, or a trial of unknown cost, has no place and keeps nobody else off.
     """
-    known = [one for one in group if one.scores and one.known_costs]
+    known = [one for one in group if one.ranked and one.ranked_costs]
     places = {one.candidate.key: FrontierPlace() for one in group}
     if not known:
         return places
-    tasks = sorted({task for one in known for task in (*one.scores, *one.known_costs)})
-    scores = np.array([one.mean_score for one in known], dtype=np.float64)
-    costs = np.array([one.mean_cost_usd for one in known], dtype=np.float64)
+    tasks = sorted({task for one in known for task in (*one.ranked, *one.ranked_costs)})
+    scores = np.array([one.mean_ranked for one in known], dtype=np.float64)
+    costs = np.array([mean(one.ranked_costs) for one in known], dtype=np.float64)
     now = non_dominated(scores.round(_DECIMALS), costs.round(_DECIMALS))
     drawn = non_dominated(
-        _resampled_means([one.scores for one in known], tasks),
-        _resampled_means([one.known_costs for one in known], tasks),
+        _resampled_means([one.ranked for one in known], tasks),
+        _resampled_means([one.ranked_costs for one in known], tasks),
     )
     # With a single task every resample is the same one: that is no probability.
     shares = drawn.mean(axis=0) if len(tasks) > 1 else [None] * len(known)

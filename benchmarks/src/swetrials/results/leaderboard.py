@@ -18,6 +18,7 @@ from swetrials.results.frontier import frontier_places, places_by_hosting
 from swetrials.results.leaderboard_caveats import caveats
 from swetrials.results.mixtures import refuse_mixtures
 from swetrials.results.paired import holm, paired
+from swetrials.results.ranking import rank_by_of, settled
 from swetrials.results.resampling import RESAMPLES, SEED
 from swetrials.results.standings import standing
 from swetrials.results.trial_row import TrialRow
@@ -30,8 +31,8 @@ def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, data
 
     Args:
         rows: the trials, in any order; it changes nothing.
-        tie_band: points within which two scores count as equal, whatever the trials could tell apart; without it the
-            band is derived from their noise, and each pair's verdict from the pair alone.
+        tie_band: points within which two count as equal, whatever the trials could tell apart; without it the band is
+            derived from their noise, and each pair's verdict from the pair alone.
         dataset: what the tasks are from, to be named; the rows' own word where it is not given.
 
     Raises:
@@ -39,6 +40,7 @@ def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, data
             sources for one candidate, or rehearsals beside real trials.
     """
     refuse_mixtures(rows)
+    rows = settled(rows)
     everyone = by_candidate(sorted(rows, key=lambda row: row.folder))
     named = labels([one.candidate for one in everyone])
     combined = frontier_places(everyone)
@@ -58,6 +60,7 @@ def leaderboard(rows: Sequence[TrialRow], *, tie_band: float | None = None, data
     return Leaderboard(
         scope=rows[0].scope,
         dataset=dataset or ", ".join(datasets) or None,
+        rank_by=rank_by_of(rows),
         rehearsal=rows[0].rehearsal,
         tasks=tuple(sorted({row.task for row in rows})),
         standings=tuple(standings),
@@ -93,8 +96,8 @@ def _verdict(difference: float | None, p: float | None, tie_band: float | None) 
 
 
 def _order(one: ModelStanding) -> tuple[bool, float, bool, float, str]:
-    score, cost = one.score.value, one.cost_usd.value
-    return score is None, -(score or 0), cost is None, cost or 0, one.key
+    figure, cost = one.ranked.value, one.ranked_cost_usd.value
+    return figure is None, -(figure or 0), cost is None, cost or 0, one.key
 
 
 def _tie_band(standings: Sequence[ModelStanding], pairs: Sequence[PairedDifference], fixed: float | None) -> TieBand:
@@ -105,7 +108,7 @@ def _tie_band(standings: Sequence[ModelStanding], pairs: Sequence[PairedDifferen
         width for pair in pairs if (pair.a, pair.b) in neighbours and (width := pair.difference.half_width) is not None
     ]
     if not widths:
-        return TieBand(points=None, fixed=False, derivation="unknown: no two candidates share two scored tasks")
+        return TieBand(points=None, fixed=False, derivation="unknown: no two candidates share two tasks to compare")
     return TieBand(
         points=median(widths),
         fixed=False,

@@ -1,9 +1,10 @@
 """What a reader of a leaderboard has to know before taking its figures for more than they are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from swetrials.records.leaderboard import ModelStanding
+from swetrials.records.leaderboard import ModelStanding, ResolveStanding
 from swetrials.results.candidates import by_candidate
+from swetrials.results.ranking import rank_by_of
 from swetrials.results.resampling import BOOTSTRAP_TASKS
 from swetrials.results.sealing_words import all_sealed, sealing_words, unlike
 from swetrials.results.trial_row import TrialRow
@@ -17,9 +18,14 @@ def caveats(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Ite
     if sources:
         yield f"Figures were imported from: {', '.join(sources)}."
     yield from of_sealing(standings, rows)
-    yield from _of_samples(standings, rows)
+    resolved = rank_by_of(rows) == "resolved"
+    yield from _of_samples(standings, rows, resolved=resolved)
+    yield from _of_failures(standings, resolved=resolved)
     yield from _of_costs(standings)
-    yield from _of_judging(standings, rows)
+    if resolved:
+        yield from _of_resolving(standings)
+    if not resolved or any(row.score is not None for row in rows):
+        yield from _of_judging(standings, rows)
 
 
 def of_sealing(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
@@ -35,14 +41,12 @@ def of_sealing(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> 
 _OPEN_TO = "An agent that reaches more than its model can look a fix up."
 
 
-def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
+def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow], *, resolved: bool) -> Iterator[str]:
     tasks = len({row.task for row in rows})
     if tasks < BOOTSTRAP_TASKS:
-        yield (
-            "A single task: means have no intervals, and another task may come out otherwise."
-            if tasks == 1
-            else f"{tasks} tasks are few: intervals are wide, and assume that scores vary as a bell curve does."
-        )
+        alone = "A single task: means have no intervals, and another task may come out otherwise."
+        shape = "" if resolved else ", and assume that scores vary as a bell curve does"
+        yield alone if tasks == 1 else f"{tasks} tasks are few: intervals are wide{shape}."
     if tasks > 1 and max(one.repeats for one in standings) == 1:
         yield (
             "Each task was run once: how much a second run would differ is inside the intervals, but cannot be told "
@@ -51,28 +55,34 @@ def _of_samples(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) ->
     apart = [one.label for one in standings if one.tasks < tasks]
     if apart:
         yield f"Not run on all {tasks} tasks, so that their means are over other work: {_list(apart)}."
+
+
+def _of_failures(standings: Sequence[ModelStanding], *, resolved: bool) -> Iterator[str]:
     failing = [f"{one.label} ({one.completed} of {one.valid})" for one in standings if one.completed < one.valid]
     if failing:
-        yield (
-            "Failed trials are outside the means of scores and costs, and inside the completion rate. Completed: "
-            f"{_list(failing)}."
-        )
+        yield f"{_FAILED_NOT_RESOLVED if resolved else _FAILED_NOT_SCORED} Completed: {_list(failing)}."
     invalid = [f"{one.label} ({one.trials - one.valid})" for one in standings if one.valid < one.trials]
     if invalid:
         yield f"Trials that failed for another reason than model or agent are in no mean: {_list(invalid)}."
 
 
+_FAILED_NOT_SCORED = "Failed trials are outside the means of scores and costs, and inside the completion rate."
+_FAILED_NOT_RESOLVED = (
+    "Failed trials are inside the resolve rate and its costs: not resolved, unless what they left passes the tests."
+)
+
+
 def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
-    if len({one.hosting for one in standings if one.cost_usd.value is not None}) > 1:
+    if len({one.hosting for one in standings if one.ranked_cost_usd.value is not None}) > 1:
         yield (
             "Costs stand on different bases (prices of tokens, hours of machines): across them they compare roughly, "
             "and the combined frontier with them."
         )
-    unknown = [one.label for one in standings if one.trials_without_cost]
+    unknown = [one.label for one in standings if one.trials_without_cost or _unpriced(one)]
     if unknown:
         yield f"Costs are not known for every trial, so that they are on no frontier: {_list(unknown)}."
     heavy = [
-        f"{one.label} ({one.cost_usd.largest_share:.0%})" for one in standings if one.cost_usd.largest_share is not None
+        f"{one.label} ({share:.0%})" for one in standings if (share := one.ranked_cost_usd.largest_share) is not None
     ]
     if heavy:
         yield (
@@ -82,19 +92,44 @@ def _of_costs(standings: Sequence[ModelStanding]) -> Iterator[str]:
     tokens = [one.label for one in standings if one.tokens_are_lower_bound]
     if tokens:
         yield f"Tokens are at least what is shown, as a trial was cut: {_list(tokens)}."
-    bounds = [one.label for one in standings if one.cost_is_lower_bound]
+    bounds = [one.label for one in standings if one.ranked_cost_is_lower_bound]
     if bounds:
         yield f"Costs are at least what is shown, and a place on the frontier may be too good: {_list(bounds)}."
 
 
+def _unpriced(one: ModelStanding) -> bool:
+    return one.ranked.value is not None and one.ranked_cost_usd.value is None
+
+
+def _of_resolving(standings: Sequence[ModelStanding]) -> Iterator[str]:
+    def told(number: Callable[[ResolveStanding], int]) -> str:
+        return _list([f"{one.label} ({n})" for one in standings if one.resolve and (n := number(one.resolve))])
+
+    if found := told(lambda one: one.evidence.get("exit-code", 0)):
+        yield f"Verdicts by exit codes alone, which are weak evidence as no single test is told: {found}."
+    if found := told(lambda one: one.evidence.get("weak", 0)):
+        yield f"Verdicts that the patch may have swayed, as it changes what the runner loads: {found}."
+    if found := told(lambda one: one.doubtful):
+        yield f"Verdicts that the patch could have forged: {found}."
+    if found := told(lambda one: one.void):
+        yield f"Trials whose verification says nothing of the patch are in no rate: {found}."
+    if found := told(lambda one: one.unchecked):
+        yield f"Completed trials that no test has checked are in no rate: {found}."
+
+
 def _of_judging(standings: Sequence[ModelStanding], rows: Sequence[TrialRow]) -> Iterator[str]:
-    unscored = [f"{one.label} ({one.completed - one.scored})" for one in standings if one.scored < one.completed]
-    if unscored:
-        yield f"Completed trials without a score are not in the score mean: {_list(unscored)}."
+    if rank_by_of(rows) == "rubric":
+        yield from _of_unscored(standings)
     scored = [row for row in rows if row.score is not None]
     ungrounded = sum(row.repo_grounded is False for row in scored)
     if ungrounded:
         yield f"In {ungrounded} of {len(scored)} scored trials the judge read no file of the repository."
+
+
+def _of_unscored(standings: Sequence[ModelStanding]) -> Iterator[str]:
+    unscored = [f"{one.label} ({one.completed - one.scored})" for one in standings if one.scored < one.completed]
+    if unscored:
+        yield f"Completed trials without a score are not in the score mean: {_list(unscored)}."
 
 
 def _list(names: Sequence[str]) -> str:

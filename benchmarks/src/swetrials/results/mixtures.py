@@ -1,8 +1,9 @@
 """What may be added up, and what may not, since a figure over both would be of neither.
 
-Over several **judges**, several **versions of a rubric or of the tests** (what scored a task, by content), and several
-**commits** of one task, a summary and the lines of ``results`` say so (:func:`mixed`); a report, a comparison and the
-router's figures, which rank, refuse and name what settles it (:func:`refuse_mixtures`).
+Over several ways of **ranking** (:mod:`swetrials.results.ranking`), several **judges**, several **versions of a rubric
+or of the tests** (what scored a task, by content), and several **commits** of one task, a summary and the lines of
+``results`` say so (:func:`mixed`); a report, a comparison and the router's figures, which rank, refuse and name what
+settles it (:func:`refuse_mixtures`).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -105,6 +106,10 @@ class _Mixture:
 
 
 def _mixtures(rows: Sequence[TrialRow]) -> Iterator[_Mixture]:
+    told = [row for row in rows if row.rank_by is not None]
+    ways = {str(way): row.folder for way, row in _first_of_each(told, lambda row: row.rank_by).items()}
+    if len(ways) > 1:
+        yield _Mixture("2 ways of ranking", "these trials are ranked by several things", ways, _RANK_BY_ONE)
     scored = [row for row in rows if row.score is not None]
     judges = _first_of_each([row for row in scored if row.judge], _judge)
     if len(judges) > 1:
@@ -120,6 +125,7 @@ def _mixtures(rows: Sequence[TrialRow]) -> Iterator[_Mixture]:
     yield from _of_tasks(pinned, lambda row: row.commit, "commits", _RUN_APART, _PIN)
 
 
+_RANK_BY_ONE = "Choose one with --rank-by resolved or --rank-by rubric"
 _SCORED_APART = "was scored by several versions of a rubric, a prompt or its ground truth"
 _TESTED_APART = "was tested by several versions of its tests"
 _RUN_APART = "was run at several commits"

@@ -9,7 +9,7 @@ import numpy as np
 
 from swetrials.records.leaderboard import LEVEL, Estimate, PairedDifference
 from swetrials.results.candidates import CandidateTrials
-from swetrials.results.figures import Values
+from swetrials.results.rates import rate_difference
 from swetrials.results.resampling import (
     BOOTSTRAP_TASKS,
     SEED,
@@ -20,6 +20,7 @@ from swetrials.results.resampling import (
     task_counts,
     task_means,
 )
+from swetrials.results.task_values import Values
 
 EXACT_TASKS: Final = 30
 """Up to so many tasks, all patterns of signs are counted; above, so many are drawn:"""
@@ -33,18 +34,31 @@ _EQUAL = 1e-9  # points or dollars: a smaller difference of means is rounding
 
 def paired(a: CandidateTrials, b: CandidateTrials) -> PairedDifference:
     """Compare two candidates; the adjusted p and the verdict are for who knows the other pairs."""
-    differences = task_differences(a.scores, b.scores)
+    differences = task_differences(a.ranked, b.ranked)
     known = len(differences) > 1
     return PairedDifference(
         a=a.candidate.key,
         b=b.candidate.key,
-        difference=mean_difference(a.scores, b.scores),
-        difference_failures_as_zero=_untested(a.scores_failures_as_zero, b.scores_failures_as_zero),
+        difference=_difference(a, b),
+        difference_failures_as_zero=_failures_as_zero(a, b),
         completion_difference=_untested(a.completions, b.completions),
         completion_p=_p_of(a.completions, b.completions),
         p=sign_flip_p(differences) if known else None,
         probability_a_better=_probability_positive(differences) if known else None,
     )
+
+
+def _difference(a: CandidateTrials, b: CandidateTrials) -> Estimate:
+    if a.rank_by == "resolved":
+        return rate_difference(a.resolve.values, b.resolve.values).in_percent
+    return mean_difference(a.ranked, b.ranked)
+
+
+def _failures_as_zero(a: CandidateTrials, b: CandidateTrials) -> Estimate:
+    """Return the difference of scores in which failures count 0; in a resolve rate they are, always."""
+    if a.rank_by == "resolved":
+        return Estimate()
+    return _untested(a.scores_failures_as_zero, b.scores_failures_as_zero)
 
 
 def _untested(a: Values, b: Values) -> Estimate:

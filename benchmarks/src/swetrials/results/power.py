@@ -15,10 +15,10 @@ from scipy.special import stdtrit
 
 from swetrials.records.claim import Settling
 from swetrials.records.leaderboard import LEVEL
-from swetrials.results.figures import Values
 from swetrials.results.paired import FEWEST_TASKS, task_differences
 from swetrials.results.reliability import repeat_sd
 from swetrials.results.resampling import SEED, Floats
+from swetrials.results.task_values import Values
 
 POWER: Final = 0.8
 TASKS_LIMIT: Final = 1_000

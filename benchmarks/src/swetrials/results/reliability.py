@@ -1,6 +1,6 @@
 """What repeats of a task say of how dependable a candidate is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import comb, sqrt
 
 from swetrials.records.leaderboard import PassK, Reliability
@@ -20,6 +20,18 @@ def pass_k(trials: int, passed: int, k: int) -> float:
     if trials < k:
         raise ValueError(f"{k} of {trials} trials cannot be chosen")
     return comb(passed, k) / comb(trials, k)
+
+
+def pass_at_k(trials: int, passed: int, k: int) -> float:
+    """Return an unbiased estimate of the probability that one of ``k`` trials of a task passes, at least.
+
+    It is the share of all choices of ``k`` of the trials in which one passed. Source: M. Chen and others, Evaluating
+    large language models trained on code (2021), section 2.1.
+
+    Raises:
+        ValueError: there are fewer than ``k`` trials.
+    """
+    return 1.0 - pass_k(trials, trials - passed, k)
 
 
 def flip_rate(trials: int, passed: int) -> float:
@@ -48,16 +60,18 @@ def reliability(passes: Mapping[str, Sequence[float]]) -> Reliability | None:
     return Reliability(
         tasks=len(repeated),
         repeats=fewest,
-        pass_k=tuple(
-            PassK(
-                k=k,
-                probability=share_over_tasks(
-                    {task: [pass_k(trials, passed, k)] for task, (trials, passed) in repeated.items()}
-                ),
-            )
-            for k in range(1, fewest + 1)
-        ),
+        pass_k=_by_k(repeated, fewest, pass_k),
+        pass_at_k=_by_k(repeated, fewest, pass_at_k),
         flip_rate=share_over_tasks({task: [flip_rate(trials, passed)] for task, (trials, passed) in repeated.items()}),
+    )
+
+
+def _by_k(
+    repeated: Mapping[str, tuple[int, int]], most: int, chance: Callable[[int, int, int], float]
+) -> tuple[PassK, ...]:
+    return tuple(
+        PassK(k=k, probability=share_over_tasks({task: [chance(*of_task, k)] for task, of_task in repeated.items()}))
+        for k in range(1, most + 1)
     )
 
 

@@ -11,14 +11,14 @@ grows without bound, and Student's t takes its place.
 
 import math
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swetrials.records.leaderboard import LEVEL, Estimate
-from swetrials.results.figures import Values, mean, means_by_task
+from swetrials.results.rates import wilson
+from swetrials.results.task_values import Values, mean, means_by_task
 
 Floats = NDArray[np.float64]
 
@@ -143,20 +143,18 @@ def mean_interval(sample: Floats) -> tuple[float, float] | None:
 def share_over_tasks(values: Values) -> Estimate:
     """Return a mean of shares (each value 0 to 1) with Wilson's interval, which is not empty at 0 or 1 either.
 
-    Source: E. B. Wilson, Probable inference, JASA 22 (1927). The tasks are the trials of the formula, however
-    often each was repeated; where repeats of a task differ, that makes the interval longer than it has to be.
+    The tasks are the trials of the formula, however often each was repeated; where repeats of a task differ, that makes
+    the interval longer than it has to be, which :func:`~swetrials.results.rates.rate_over_tasks` mends for rates.
     """
     if not values:
         return Estimate()
     means = task_means(values)
     size, share = len(means), math.fsum(means) / len(means)
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-    middle = (share + z * z / (2 * size)) / (1 + z * z / size)
-    half = z / (1 + z * z / size) * math.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
+    low, high = wilson(share, size)
     return Estimate(
         value=share,
-        low=min(share, max(0.0, middle - half)),
-        high=max(share, min(1.0, middle + half)),
+        low=low,
+        high=high,
         tasks=size,
         trials=sum(map(len, values.values())),
     )

@@ -4,9 +4,14 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TypedDict
 
 from swetrials.errors import KnownError
+from swetrials.records.dataset import RankBy
+from swetrials.records.evaluation import Evidence
+from swetrials.records.metrics import PATCH
 from swetrials.records.words import counted
+from swetrials.results.evaluation_parts import TestsPart
 from swetrials.results.trial_reading import TrialReading, read_trial
 from swetrials.results.trial_row import TrialRow
 from swetrials.store.files import ForeignRecordError, RecordError, elsewhere
@@ -19,7 +24,9 @@ class ResultsTreeError(KnownError):
     """A folder holds no trial that can be read; the message says what makes one."""
 
 
-def read_rows(tree: Path | str, tell: Tell | None = None, judge: str | None = None) -> list[TrialRow]:
+def read_rows(
+    tree: Path | str, tell: Tell | None = None, judge: str | None = None, rank_by: RankBy | None = None
+) -> list[TrialRow]:
     """Return every trial at or below a folder, in the order of their folders; trash and what is set apart are left out.
 
     A trial whose files are torn or of another shape is left out too, and named.
@@ -28,14 +35,17 @@ def read_rows(tree: Path | str, tell: Tell | None = None, judge: str | None = No
         tree: a results tree, or any folder in one.
         tell: takes one line for each trial that is left out; without it, the lines go to standard error.
         judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
+        rank_by: rank by this, whatever the trials' datasets rank by.
 
     Raises:
         ResultsTreeError: there is no trial that can be read, or no judge or several of that name.
     """
-    return [row_of(reading) for reading in read_readings(Path(tree), tell, judge)]
+    return [row_of(reading) for reading in read_readings(Path(tree), tell, judge, rank_by)]
 
 
-def read_readings(tree: Path, tell: Tell | None = None, judge: str | None = None) -> Iterator[TrialReading]:
+def read_readings(
+    tree: Path, tell: Tell | None = None, judge: str | None = None, rank_by: RankBy | None = None
+) -> Iterator[TrialReading]:
     """Give what :func:`read_rows` makes its rows of, one after another.
 
     Of many thousand trials nobody should keep them all: most of the time would go into looking for garbage among them.
@@ -48,7 +58,7 @@ def read_readings(tree: Path, tell: Tell | None = None, judge: str | None = None
     chosen = None if judge is None else _judge_of(tree, judge)
     for folder in trial_folders(tree, lambda error: say(f"left out: {error.filename}: {error.strerror}")):
         try:
-            reading = read_trial(folder, tree, chosen)
+            reading = read_trial(folder, tree, chosen, rank_by)
         except ForeignRecordError as error:
             foreign[str(error.tree)] = foreign.get(str(error.tree), 0) + 1
         except RecordError as error:
@@ -99,8 +109,6 @@ def row_of(reading: TrialReading) -> TrialRow:
     judged = reading.rubric
     rubric = judged if reading.completed else None
     judge = judgment.rubric.judge if judgment and judgment.rubric else None
-    tests = reading.tests
-    passed = tests.tests.passed if tests and tests.tests else None
     usage = metrics.usage.headline.usage
     return TrialRow(
         folder=reading.folder,
@@ -131,9 +139,9 @@ def row_of(reading: TrialReading) -> TrialRow:
         output_tokens=usage.output,
         total_tokens=usage.total,
         tokens_completeness=metrics.usage.headline.completeness,
-        tests_passed=passed,
-        resolved=tests.tests.resolves if tests and tests.tests else None,
-        tests_report=tests.tests.report if tests and tests.tests else None,
+        **_of_tests(reading),
+        has_patch=None if metrics.imported else PATCH in metrics.artifacts_produced,
+        rank_by=reading.rank_by or metrics.trial.rank_by,
         repo_grounded=judge.grounding.repo_grounded if judge else None,
         rehearsal=metrics.trial.rehearsal,
         source=metrics.imported.told if metrics.imported else None,
@@ -144,13 +152,40 @@ def row_of(reading: TrialReading) -> TrialRow:
         judge=name if rubric else None,
         judge_effort=judge.reasoning_effort if rubric and judge else None,
         scored_sha256=judgment.scored_sha256 if rubric and judgment else None,
-        tests_sha256=tests.scored_sha256 if tests and passed is not None else None,
         hosted=metrics.hosting.told if metrics.hosting else None,
         environment=metrics.environment.kind if metrics.environment else None,
         sealing=metrics.sealing.state if metrics.sealing else None,
         sealing_why=metrics.sealing.why if metrics.sealing else "",
         network=metrics.sealing.network if metrics.sealing else None,
     )
+
+
+class _OfTests(TypedDict):
+    """The part of a row that tells the tests' word."""
+
+    tests_passed: bool | None
+    resolved: bool | None
+    tests_report: str | None
+    tests_sha256: str | None
+    evidence: Evidence | None
+    doubtful: bool
+    void_reason: str
+    regressions: int | None
+
+
+def _of_tests(reading: TrialReading) -> _OfTests:
+    judgment = reading.tests
+    word = (judgment.tests if judgment else None) or TestsPart()
+    return {
+        "tests_passed": word.passed,
+        "resolved": word.resolves,
+        "tests_report": word.report,
+        "tests_sha256": judgment.scored_sha256 if judgment and word.passed is not None else None,
+        "evidence": word.stands_on,
+        "doubtful": word.doubtful,
+        "void_reason": word.void_reason,
+        "regressions": word.regressions,
+    }
 
 
 def _to_stderr(line: str) -> None:

@@ -5,11 +5,20 @@ from collections.abc import Sequence
 
 from swetrials.records.dataset import in_tier_order
 from swetrials.records.evaluation import UNITS
-from swetrials.records.leaderboard import Estimate, FrontierPlace, ModelStanding, TierStanding, UsageMeans
+from swetrials.records.leaderboard import (
+    Estimate,
+    FrontierPlace,
+    ModelStanding,
+    TierStanding,
+    UsageMeans,
+)
 from swetrials.results.candidates import CandidateTrials
-from swetrials.results.figures import Figure, Figures, Values, by_task
+from swetrials.results.figures import Figures
+from swetrials.results.rates import rate_over_tasks
 from swetrials.results.reliability import reliability, repeat_sd
 from swetrials.results.resampling import mean_over_tasks, mean_with_zeros, share_over_tasks, total_over_tasks
+from swetrials.results.resolve_standing import resolve_standing
+from swetrials.results.task_values import Figure, Values, by_task
 from swetrials.results.trial_row import TrialRow
 
 
@@ -35,6 +44,10 @@ def standing(one: CandidateTrials, label: str, *, of_hosting: FrontierPlace, com
         completed=len(completed),
         scored=one.scored,
         repeats=max(Counter(row.task for row in rows).values()),
+        ranked=ranked_mean(one),
+        ranked_cost_usd=_ranked_cost(one),
+        ranked_cost_is_lower_bound=one.ranked_costs_are_lower_bound,
+        resolve=resolve_standing(one),
         score=points(one.scores),
         score_failures_as_zero=mean_with_zeros(one.scores_failures_as_zero, one.scored_of_valid, one.scores, most=100),
         score_all_trials=mean_with_zeros(one.scores_all, one.scored_of_all, one.scores, most=100),
@@ -63,6 +76,15 @@ def points(scores: Values) -> Estimate:
     return mean_over_tasks(scores, low=0, high=100)
 
 
+def ranked_mean(one: Figures) -> Estimate:
+    """Return the mean of what trials are ranked by, 0 to 100, with its interval."""
+    return rate_over_tasks(one.resolve.values).in_percent if one.rank_by == "resolved" else points(one.ranked)
+
+
+def _ranked_cost(one: Figures) -> Estimate:
+    return total_over_tasks(one.resolve.costs) if one.rank_by == "resolved" else _cost(one)
+
+
 def _cost(one: Figures) -> Estimate:
     if one.trials_without_cost:
         return Estimate(tasks=len(one.costs), trials=one.costs_known)
@@ -80,6 +102,8 @@ def _tier(one: Figures) -> TierStanding:
         trials=len(one.rows),
         valid=len(one.valid),
         completed=len(one.completed),
+        ranked=ranked_mean(one),
+        ranked_cost_usd=_ranked_cost(one),
         score=points(one.scores),
         cost_usd=_cost(one),
         completion=share_over_tasks(one.completions),

@@ -8,17 +8,20 @@ from pathlib import Path
 
 from swetrials.errors import KnownError
 from swetrials.records.cost import Cost
+from swetrials.records.dataset import RankBy
 from swetrials.records.evaluation import Evaluation, RubricEvaluation
 from swetrials.records.fingerprint import Fingerprint
 from swetrials.records.known import known_sum
 from swetrials.records.metrics import Metrics
 from swetrials.records.summary import RunSummary, ScoreMean, SummaryTask
 from swetrials.records.usage import UsageReport
+from swetrials.results.evaluation_parts import EvaluationPart
 from swetrials.results.figures import Figures
 from swetrials.results.mixtures import MixtureError, mixed, refuse_other_wordings
+from swetrials.results.ranking import rank_by_of, settled
 from swetrials.results.results_tree import chosen_judge, row_of
 from swetrials.results.sealing_words import sealing_words
-from swetrials.results.trial_reading import EvaluationPart, MetricsPart, TrialReading
+from swetrials.results.trial_reading import MetricsPart, TrialReading
 from swetrials.results.trial_row import TrialRow
 from swetrials.store.clock import utc_now
 from swetrials.store.results import none_in, trial_folders
@@ -38,6 +41,9 @@ class ScoredTrial:
     judge: str | None = None
     """Whose scores are asked for, by full name; ``None``: the headline's."""
 
+    rank_by: RankBy | None = None
+    """What is asked for to rank by; ``None``: what the trial's own record says."""
+
     @cached_property
     def reading(self) -> TrialReading:
         """The same as all other figures read it."""
@@ -47,6 +53,7 @@ class ScoredTrial:
             MetricsPart.model_validate(self.metrics, from_attributes=True),
             EvaluationPart.model_validate(scores, from_attributes=True) if scores else None,
             self.judge,
+            self.rank_by,
         )
 
     @cached_property
@@ -68,12 +75,13 @@ class ScoredTrial:
         return self.row.judged_score
 
 
-def read_trials(scope: Path, judge: str | None = None) -> list[ScoredTrial]:
+def read_trials(scope: Path, judge: str | None = None, rank_by: RankBy | None = None) -> list[ScoredTrial]:
     """Read every trial of a scope folder, the trials of which lie right in it.
 
     Args:
         scope: the folder.
         judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
+        rank_by: rank by this, whatever the trials' datasets rank by.
 
     Raises:
         SummaryError: there is no trial, or the folder is not a run's.
@@ -83,7 +91,8 @@ def read_trials(scope: Path, judge: str | None = None) -> list[ScoredTrial]:
     trials = []
     for folder in trial_folders(scope):
         metrics = folder.metrics()
-        trials.append(ScoredTrial(str(folder.path.relative_to(scope)), metrics, folder.evaluation(metrics)))
+        name, scores = str(folder.path.relative_to(scope)), folder.evaluation(metrics)
+        trials.append(ScoredTrial(name, metrics, scores, rank_by=rank_by))
     if not trials:
         raise SummaryError(f"{none_in(scope)}; run one with: swetrials run")
     runs = dict.fromkeys(str((scope / trial.folder).parent) for trial in trials)
@@ -105,8 +114,10 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
     _refuse_mixtures(trials)
     # numpy takes its time to load, and a run needs it for nothing but the intervals at its end.
     from swetrials.results.resampling import mean_over_tasks, mean_with_zeros, total_over_tasks
+    from swetrials.results.resolve_standing import resolve_standing
 
-    first, of = trials[0].metrics, Figures([trial.row for trial in trials])
+    rows = settled([trial.row for trial in trials])
+    first, of = trials[0].metrics, Figures(rows)
     score = mean_over_tasks(of.scores, low=0, high=100)
     cost = total_over_tasks(of.known_costs)
     return RunSummary(
@@ -131,18 +142,12 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         score_failures_as_zero_estimate=mean_with_zeros(
             of.scores_failures_as_zero, of.scored_of_valid, of.scores, most=100
         ),
-        valid_trials=ScoreMean(
-            mean_task_score=of.mean_score_failures_as_zero,
-            num_scored=of.scored + of.failed if of.scores_failures_as_zero else 0,
-            num_trials=len(of.valid),
-        ),
-        all_trials=ScoreMean(
-            mean_task_score=of.mean_score_all_trials,
-            num_scored=of.scored,
-            num_trials=of.trials,
-        ),
+        valid_trials=_valid_mean(of),
+        all_trials=ScoreMean(mean_task_score=of.mean_score_all_trials, num_scored=of.scored, num_trials=of.trials),
         outcomes=of.outcomes,
         infrastructure_failures=of.infrastructure_failures,
+        rank_by=rank_by_of(rows),
+        resolve=resolve_standing(of),
         tests_passed=of.tests_passed,
         tests_run=of.tests_run,
         tests_passed_share=of.tests_passed_share,
@@ -156,6 +161,11 @@ def summarize(trials: Sequence[ScoredTrial]) -> RunSummary:
         latency_seconds=None if of.total_latency_seconds is None else round(of.total_latency_seconds, 3),
         tasks=tuple(_row(t) for t in trials),
     )
+
+
+def _valid_mean(of: Figures) -> ScoreMean:
+    scored = of.scored + of.failed if of.scores_failures_as_zero else 0
+    return ScoreMean(mean_task_score=of.mean_score_failures_as_zero, num_scored=scored, num_trials=len(of.valid))
 
 
 def _refuse_mixtures(trials: Sequence[ScoredTrial]) -> None:
@@ -202,6 +212,8 @@ def _row(trial: ScoredTrial) -> SummaryTask:
         tests_fraction=tests.fraction if tests else None,
         tests_report=trial.row.tests_report,
         resolved=trial.row.resolved,
+        doubtful=trial.row.doubtful,
+        void_reason=trial.row.void_reason,
         task_score=rubric.task_score if rubric else None,
         score_status=rubric.status if rubric else "not_judged",
         score_reason=rubric.reason if rubric else "",

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import orjson
 
 if TYPE_CHECKING:  # the command line's help reads the names, and must not wait for the records' models
+    from swetrials.records.leaderboard import Estimate
+    from swetrials.results.evaluation_parts import UnitPart
     from swetrials.results.figures import Figures
     from swetrials.results.request_reading import RequestPart
-    from swetrials.results.trial_reading import AttemptPart, TrialReading, UnitPart
+    from swetrials.results.trial_reading import AttemptPart, TrialReading
     from swetrials.results.trial_row import TrialRow
 
 T = TypeVar("T")
@@ -144,6 +146,13 @@ TRIALS = SqlTable[TrialLine](
         Column("repo_grounded", "BOOLEAN", lambda t: t.row.repo_grounded, "the judge read the repository"),
         Column("tests_passed", "BOOLEAN", lambda t: t.row.tests_passed),
         Column("resolved", "BOOLEAN", lambda t: t.row.resolved, "by each test; of exit-code: tests_passed"),
+        Column("counts_resolved", "BOOLEAN", lambda t: t.row.counts_resolved, "in the rate; a failure: false"),
+        Column("evidence", "VARCHAR", lambda t: t.row.evidence, "of the verdict: tests, exit-code, weak"),
+        Column("doubtful", "BOOLEAN", lambda t: t.row.doubtful, "the patch could have forged it"),
+        Column("void_reason", "VARCHAR", lambda t: t.row.void_reason, "why it says nothing of the patch"),
+        Column("regressions", "BIGINT", lambda t: t.row.regressions, "tests that it broke; NULL: not told"),
+        Column("has_patch", "BOOLEAN", lambda t: t.row.has_patch),
+        Column("rank_by", "VARCHAR", lambda t: t.row.rank_by, "resolved or rubric; NULL: its record does not say"),
         Column("tests_report", "VARCHAR", lambda t: t.row.tests_report, "junit, ...; exit-code, NULL: exit codes only"),
         Column("fail_to_pass_passed", "BIGINT", lambda t: _count(t, "fail_to_pass", "passed")),
         Column("fail_to_pass_total", "BIGINT", lambda t: _count(t, "fail_to_pass", "total")),
@@ -273,6 +282,8 @@ class RunLine:
     ran_in: str | None
     """Environment and sealing, in words; ``None``: no record tells."""
 
+    resolve_rate: "Estimate"
+
 
 def _hosted(run: RunLine) -> str | None:
     return ", ".join(run.first.hosted.words.values() if run.first.hosted else ()) or None
@@ -304,6 +315,22 @@ RUN_FIGURES: tuple[Column[RunLine], ...] = (
     Column("tests_run", "BIGINT", lambda r: r.figures.tests_run, "valid trials with a verdict"),
     Column("tests_passed", "BIGINT", lambda r: r.figures.tests_passed),
     Column("tests_passed_share", "DOUBLE", lambda r: r.figures.tests_passed_share),
+    Column("rank_by", "VARCHAR", lambda r: r.figures.rank_by, "resolved or rubric; NULL: several"),
+    Column("mean_ranked", "DOUBLE", lambda r: r.figures.mean_ranked, "mean_score, or resolve_rate in percent"),
+    Column("resolved", "BIGINT", lambda r: r.figures.resolve.resolved, "of counted ones"),
+    Column("counted", "BIGINT", lambda r: len(r.figures.resolve.counted), "with a verdict, or failed without one"),
+    Column("resolve_rate", "DOUBLE", lambda r: r.resolve_rate.value, "each task with one weight"),
+    Column("resolve_rate_low", "DOUBLE", lambda r: r.resolve_rate.low, "95 % interval"),
+    Column("resolve_rate_high", "DOUBLE", lambda r: r.resolve_rate.high),
+    Column("usd_per_resolved", "DOUBLE", lambda r: r.figures.resolve.usd_per_resolved, "failures too; NULL: none"),
+    Column("minutes_per_resolved", "DOUBLE", lambda r: r.figures.resolve.minutes_per_resolved, "likewise"),
+    Column("counted_cost_usd", "DOUBLE", lambda r: r.figures.resolve.total_cost_usd, "of counted trials together"),
+    Column("unchecked", "BIGINT", lambda r: r.figures.resolve.unchecked, "completed, without a verdict"),
+    Column("void", "BIGINT", lambda r: r.figures.resolve.void, "verified in vain"),
+    Column("regressed", "BIGINT", lambda r: r.figures.resolve.regressed, "broke a test; NULL: not told"),
+    Column("doubtful", "BIGINT", lambda r: r.figures.resolve.doubtful),
+    Column("exit_code_verdicts", "BIGINT", lambda r: r.figures.resolve.evidence.get("exit-code", 0)),
+    Column("weak_verdicts", "BIGINT", lambda r: r.figures.resolve.evidence.get("weak", 0)),
     Column("cost_basis", "VARCHAR", lambda r: r.figures.cost_basis),
     Column("mean_cost_usd", "DOUBLE", lambda r: r.figures.mean_cost_usd, "NULL: one of the trials has none"),
     Column("cost_is_lower_bound", "BOOLEAN", lambda r: r.figures.cost_is_lower_bound),

@@ -16,10 +16,12 @@ from pathlib import Path
 import duckdb
 
 from swetrials.errors import KnownError
-from swetrials.records.leaderboard import Candidate
-from swetrials.results.candidates import candidate_of
+from swetrials.records.dataset import RankBy
+from swetrials.results.candidates import by_candidate
 from swetrials.results.figures import Figures
 from swetrials.results.mixtures import mixed
+from swetrials.results.ranking import settled
+from swetrials.results.rates import rate_over_tasks
 from swetrials.results.request_reading import RequestPart, read_requests
 from swetrials.results.results_tree import Tell, read_readings, row_of
 from swetrials.results.sealing_words import UNTOLD, ran_in
@@ -52,7 +54,7 @@ class QueryResult:
     rows: list[tuple[object, ...]]
 
 
-def query(tree: Path, sql: str, tell: Tell, judge: str | None = None) -> QueryResult:
+def query(tree: Path, sql: str, tell: Tell, judge: str | None = None, rank_by: RankBy | None = None) -> QueryResult:
     """Ask a results tree.
 
     Args:
@@ -60,13 +62,14 @@ def query(tree: Path, sql: str, tell: Tell, judge: str | None = None) -> QueryRe
         sql: DuckDB's, over the views of :func:`~swetrials.results.table_columns.views`.
         tell: takes one line for each file, or line of one, that cannot be read and is left out.
         judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
+        rank_by: rank by this, whatever the trials' datasets rank by.
 
     Raises:
         ResultsTreeError: there is no trial that can be read, or no judge or several of that name.
         QueryError: the SQL is at fault.
     """
     with duckdb.connect() as connection:
-        _fill(connection, read_readings(tree, tell, judge), tree, _named(sql), tell)
+        _fill(connection, read_readings(tree, tell, judge, rank_by), tree, _named(sql), tell)
         for name, value in SHUT.items():
             connection.execute(f"SET {name} = {value}")
         try:
@@ -113,12 +116,17 @@ def _fill(
 
 
 def runs_of(rows: Iterable[TrialRow]) -> list[RunLine]:
-    """Return the runs that trials are of: real ones first, then by score."""
-    grouped: defaultdict[tuple[Candidate, str, bool], list[TrialRow]] = defaultdict(list)
+    """Return the runs that trials are of: real ones first, then the best. What is of one scope is ranked together."""
+    scopes: defaultdict[tuple[str, bool], list[TrialRow]] = defaultdict(list)
     for row in rows:
-        grouped[candidate_of(row), row.scope, row.rehearsal].append(row)
-    runs = [RunLine(of_run[0], Figures(of_run), mixed(of_run), _ran_in(of_run)) for of_run in grouped.values()]
+        scopes[row.scope, row.rehearsal].append(row)
+    runs = [_run_line(of_run.rows) for of_scope in scopes.values() for of_run in by_candidate(settled(of_scope))]
     return sorted(runs, key=_order)
+
+
+def _run_line(rows: Sequence[TrialRow]) -> RunLine:
+    figures = Figures(rows)
+    return RunLine(rows[0], figures, mixed(rows), _ran_in(rows), rate_over_tasks(figures.resolve.values))
 
 
 def _ran_in(rows: Sequence[TrialRow]) -> str | None:
@@ -126,9 +134,9 @@ def _ran_in(rows: Sequence[TrialRow]) -> str | None:
 
 
 def _order(run: RunLine) -> tuple[bool, bool, float, tuple[str, ...]]:
-    score = run.figures.mean_score
+    ranked = run.figures.mean_ranked
     keys = tuple(str(column.value(run)) for column in RUN_KEYS)
-    return run.first.rehearsal, score is None, -(score or 0.0), keys
+    return run.first.rehearsal, ranked is None, -(ranked or 0.0), keys
 
 
 def _requests(tree: Path, reading: TrialReading, tell: Tell) -> Callable[[], Iterator[tuple[int, RequestPart]]]:

@@ -6,6 +6,7 @@ from statistics import fmean
 
 from swetrials.results.candidates import by_candidate
 from swetrials.results.figures import Figures
+from swetrials.results.ranking import settled
 from swetrials.results.trial_row import TrialRow
 
 
@@ -22,14 +23,20 @@ class TaskCell:
     """By repeat."""
 
     @property
-    def score(self) -> float | None:
-        """Mean over the completed trials with a score; ``None``: there is none."""
-        return Figures(self.trials).mean_score
+    def ranked(self) -> float | None:
+        """What the task's trials are ranked by, 0 to 100; ``None``: there is none."""
+        return Figures(self.trials).mean_ranked
 
     @property
     def failed(self) -> int:
         """Trials that did not complete on the model's or the agent's account."""
         return Figures(self.trials).failed
+
+    @property
+    def void(self) -> int:
+        """Trials whose verification says nothing of the patch, where what is resolved is ranked."""
+        of = Figures(self.trials)
+        return of.resolve.void if of.rank_by == "resolved" else 0
 
     @property
     def not_valid(self) -> int:
@@ -40,7 +47,7 @@ class TaskCell:
 def task_cells(rows: Iterable[TrialRow]) -> list[TaskCell]:
     """Return the cells of one scope, in the order of candidates' keys and tasks' names."""
     cells = []
-    for trials in by_candidate(rows):
+    for trials in by_candidate(settled(list(rows))):
         tasks: dict[str, list[TrialRow]] = {}
         for row in trials.rows:
             tasks.setdefault(row.task, []).append(row)
@@ -55,8 +62,8 @@ def tasks_by_tier(cells: Iterable[TaskCell], tiers: Iterable[str]) -> dict[str, 
     scores: dict[tuple[str, str], list[float]] = {}
     for cell in cells:
         of_task = scores.setdefault((cell.tier, cell.task), [])
-        if cell.score is not None:
-            of_task.append(cell.score)
+        if cell.ranked is not None:
+            of_task.append(cell.ranked)
     means = {place: fmean(values) if values else -1.0 for place, values in scores.items()}
     ordered = sorted(means, key=lambda place: (-means[place], place))
     return {tier: [task for of, task in ordered if of == tier] for tier in tiers}

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from swetrials.records.evaluation import VerificationFinding
 from swetrials.records.metrics import Finding
-from swetrials.results.figures import Figures, by_task, mean
-from swetrials.results.trial_reading import IdentityPart, ImportedPart, RecordPart, ScoresPart, read_part, read_scores
+from swetrials.results.evaluation_parts import ScoresPart
+from swetrials.results.figures import Figures
+from swetrials.results.record_part import RecordPart
+from swetrials.results.task_values import by_task, mean
+from swetrials.results.trial_reading import IdentityPart, ImportedPart, read_part, read_scores
 from swetrials.results.trial_row import TrialRow
 from swetrials.store.results import TrialFolder
 

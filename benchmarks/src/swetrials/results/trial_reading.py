@@ -7,35 +7,25 @@ of an older or a newer version over fields that no figure needs.
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from swetrials.records.cost import Basis, CostStatus
-from swetrials.records.evaluation import UNNAMED, judge_label
+from swetrials.records.dataset import RankBy
+from swetrials.records.evaluation import UNNAMED
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.outcome import Outcome, OutcomeKind
 from swetrials.records.record import PathPart
 from swetrials.records.usage import Completeness, Usage
+from swetrials.results.evaluation_parts import EvaluationPart, JudgmentPart, RubricPart, ScoresPart
+from swetrials.results.record_part import Count, Dollars, RecordPart, Seconds
 from swetrials.store.files import RecordError, first_fault, refuse_foreign
 from swetrials.store.reading import read_bytes
 from swetrials.store.results import TrialFolder
 
-P = TypeVar("P", bound="RecordPart")
-S = TypeVar("S", bound="ScoresPart")
-
-_MOST = 10**12
-Points = Annotated[float, Field(ge=0, le=100)]
-Dollars = Annotated[float, Field(ge=0, le=_MOST)]
-Seconds = Annotated[float, Field(ge=-_MOST, le=_MOST)]
-Count = Annotated[int, Field(ge=0, le=_MOST)]
-"""What is beyond these is a slip of whoever wrote it, and would outweigh everything else in a mean, or burst it."""
-
-
-class RecordPart(BaseModel):
-    """A part of a record: what else there is in it is passed over."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+P = TypeVar("P", bound=RecordPart)
+S = TypeVar("S", bound=ScoresPart)
 
 
 class IdentityPart(RecordPart):
@@ -47,6 +37,7 @@ class IdentityPart(RecordPart):
     dataset: str
     task_sha256: str | None = None
     given_sha256: str | None = None
+    rank_by: RankBy | None = None
     rehearsal: bool
 
 
@@ -196,113 +187,6 @@ class MetricsPart(RecordPart):
     sealing: SealingPart | None = None
 
 
-class ScoresPart(RecordPart):
-    """Of ``eval.json``: whose scores they are."""
-
-    trial_id: str
-
-
-class UnitPart(RecordPart):
-    """Of one of ``rubric.scores``."""
-
-    total: Points
-    missing: bool = False
-
-
-class GroundingPart(RecordPart):
-    """Of ``rubric.judge.grounding``."""
-
-    repo_grounded: bool | None = None
-
-
-class JudgePart(RecordPart):
-    """Of ``rubric.judge``."""
-
-    name: str
-    model: str | None = None
-    reasoning_effort: str | None = None
-    grounding: GroundingPart = GroundingPart()
-
-    @property
-    def key(self) -> str:
-        """What a judge is called among several; as the records have it."""
-        return judge_label(self.name, self.model)
-
-
-class RubricPart(RecordPart):
-    """Of ``rubric``."""
-
-    status: str
-    reason: str = ""
-    task_score: Points | None = None
-    scores: dict[str, UnitPart] = {}
-    judge: JudgePart | None = None
-
-
-class CountPart(RecordPart):
-    """Of ``tests.fail_to_pass`` and ``tests.pass_to_pass``."""
-
-    passed: int
-    total: int
-
-
-class TestsPart(RecordPart):
-    """Of ``tests``."""
-
-    passed: bool | None = None
-    fraction: float | None = None
-    report: str | None = None
-    resolved: bool | None = None
-    fail_to_pass: CountPart | None = None
-    pass_to_pass: CountPart | None = None
-
-    @property
-    def resolves(self) -> bool | None:
-        """Whether the patch resolves the task; an older record tells how commands ended, and nothing else."""
-        return self.passed if self.resolved is None else self.resolved
-
-
-class JudgmentPart(RecordPart):
-    """Of one of ``judges``."""
-
-    kind: str
-    scored_sha256: str | None = None
-    rubric: RubricPart | None = None
-    tests: TestsPart | None = None
-
-
-class EvaluationPart(ScoresPart):
-    """Of ``eval.json``."""
-
-    rubric: RubricPart | None = None
-    tests: TestsPart | None = None
-    judges: dict[str, JudgmentPart] = {}
-    headline_judge: str | None = None
-
-    @property
-    def rubric_judges(self) -> dict[str, JudgmentPart]:
-        """Every judge that gives points, by name. An older record has one, which its own block names."""
-        named = {name: one for name, one in self.judges.items() if one.kind == "rubric" and one.rubric}
-        if named or self.rubric is None:
-            return named
-        name = self.rubric.judge.key if self.rubric.judge else UNNAMED
-        return {name: JudgmentPart(kind="rubric", rubric=self.rubric)}
-
-    def judged_by(self, judge: str | None) -> tuple[str | None, JudgmentPart | None]:
-        """Return a judge's name and its word; without a name, those of the headline, else of the first there is."""
-        judges = self.rubric_judges
-        name = judge if judge is not None else self.headline_judge
-        if judge is None and name not in judges:
-            name = next(iter(judges), None)
-        return (None if name == UNNAMED else name, judges[name]) if name in judges else (None, None)
-
-    @property
-    def tests_judgment(self) -> JudgmentPart | None:
-        """The tests' word."""
-        named = next((one for one in self.judges.values() if one.kind == "tests" and one.tests), None)
-        return named or (JudgmentPart(kind="tests", tests=self.tests) if self.tests else None)
-
-
 @dataclass(frozen=True)
 class TrialReading:
     """One trial's figures, and its folder relative to the tree."""
@@ -312,6 +196,9 @@ class TrialReading:
     evaluation: EvaluationPart | None
     judge: str | None = None
     """Whose scores are asked for, by full name; ``None``: the headline's."""
+
+    rank_by: RankBy | None = None
+    """What is asked for to rank by; ``None``: what the trial's own record says."""
 
     @property
     def completed(self) -> bool:
@@ -341,20 +228,23 @@ class TrialReading:
         return self.evaluation.tests_judgment if self.evaluation else None
 
 
-def read_trial(folder: TrialFolder, tree: Path, judge: str | None = None) -> TrialReading:
+def read_trial(
+    folder: TrialFolder, tree: Path, judge: str | None = None, rank_by: RankBy | None = None
+) -> TrialReading:
     """Read one trial; scores that belong to an earlier trial in its folder are none.
 
     Args:
         folder: the trial's.
         tree: what its name is to be relative to.
         judge: whose scores are asked for, by full name; ``None``: the headline's.
+        rank_by: what to rank by; ``None``: what the record says.
 
     Raises:
         RecordError: one of its files cannot be read.
     """
     metrics = read_part(folder.file_to_read, MetricsPart)
     evaluation = read_scores(folder, metrics.trial.id, EvaluationPart)
-    return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation, judge)
+    return TrialReading(str(folder.path.relative_to(tree)), metrics, evaluation, judge, rank_by)
 
 
 def read_scores(folder: TrialFolder, trial_id: str, kind: type[S]) -> S | None:

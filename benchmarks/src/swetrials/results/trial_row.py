@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from swetrials.records.dataset import RankBy
+from swetrials.records.evaluation import Evidence
 from swetrials.records.leaderboard import HostingBasis
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import Completeness
@@ -71,6 +73,24 @@ class TrialRow:
     tests_report: str | None = None
     """How the tests told it; ``exit-code``, and ``None`` of an older record: by how commands ended."""
 
+    has_patch: bool | None = None
+    """Whether it left a patch; ``None``: imported figures do not tell."""
+
+    evidence: Evidence | None = None
+    """What the tests' verdict stands on; ``None``: there is none."""
+
+    doubtful: bool = False
+    """The patch touches what could forge the tests' verdict."""
+
+    void_reason: str = ""
+    """Why the verification says nothing of the patch; empty: it is not void."""
+
+    regressions: int | None = None
+    """Tests that had to stay green and are not; ``None``: no single test was told."""
+
+    rank_by: RankBy | None = None
+    """What its dataset ranks by, or what was asked for; ``None``: it does not say, and counts as ``rubric``."""
+
     repo_grounded: bool | None = None
     rehearsal: bool = False
     source: str | None = None
@@ -110,6 +130,20 @@ class TrialRow:
 
     network: str | None = None
     """What it was allowed to reach."""
+
+    @property
+    def counts_resolved(self) -> bool | None:
+        """Whether it counts as resolved, however it ended; ``None``: it is in no resolve rate.
+
+        The tests' verdict. Without one, a trial that left no patch, or that failed on the model's or the agent's
+        account, has not resolved its task, and a completed one is unchecked. Void ones and those that are not valid
+        say nothing.
+        """
+        if not self.valid or self.void_reason:
+            return None
+        if self.resolved is None and (self.has_patch is False or not self.completed):
+            return False
+        return self.resolved
 
     @property
     def hosting(self) -> HostingBasis:

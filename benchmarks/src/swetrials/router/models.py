@@ -14,6 +14,8 @@ from swetrials.records.words import counted
 from swetrials.results.candidates import CandidateTrials, by_candidate
 from swetrials.results.frontier import frontier_places, places_by_hosting
 from swetrials.results.mixtures import refuse_mixtures
+from swetrials.results.ranking import rank_by_of, settled
+from swetrials.results.task_values import mean
 from swetrials.results.trial_row import TrialRow
 from swetrials.store.files import sha256_of
 
@@ -47,6 +49,7 @@ def router_models(
     for flag, wanted in (("scope", scope), ("skill", skill), ("agent", agent)):
         chosen = _choose(chosen, flag, wanted)
     refuse_mixtures(chosen)
+    chosen = settled(chosen)
     valid = [row for row in chosen if row.valid]
     if not valid:
         raise RouterModelsError(
@@ -54,6 +57,7 @@ def router_models(
             "run them again with: swetrials run --resume"
         )
     return RouterModels(
+        rank_by=rank_by_of(chosen),
         rehearsal=chosen[0].rehearsal,
         provenance=RouterProvenance(
             scope=chosen[0].scope,
@@ -104,16 +108,18 @@ def _model(trials: CandidateTrials) -> RouterModel:
 
 
 def _means(trials: CandidateTrials) -> RouterMeans:
-    """Return what valid trials of one model come to."""
+    """Return what valid trials of one model come to, with what is ranked alone."""
+    by_resolved = trials.rank_by == "resolved"
     return RouterMeans(
         tasks=len({row.task for row in trials.rows}),
         trials=len(trials.rows),
         completed=len(trials.completed),
         completion=round(trials.completion or 0.0, _DIGITS),
-        mean_score=_rounded(trials.mean_score),
-        mean_score_failures_as_zero=_rounded(trials.mean_score_failures_as_zero),
-        mean_cost_usd=_rounded(trials.mean_cost_usd),
-        cost_is_lower_bound=trials.cost_is_lower_bound,
+        mean_score=None if by_resolved else _rounded(trials.mean_score),
+        mean_score_failures_as_zero=None if by_resolved else _rounded(trials.mean_score_failures_as_zero),
+        resolve_rate=_rounded(trials.mean_ranked) if by_resolved else None,
+        mean_cost_usd=_rounded(mean(trials.ranked_costs)),
+        cost_is_lower_bound=trials.ranked_costs_are_lower_bound,
     )
 
 
@@ -158,6 +164,7 @@ def _digest(rows: Iterable[TrialRow]) -> str:
             (
                 *(row.model, row.provider, row.task, row.repeat, row.tier),
                 *(row.completed, row.score, row.cost_usd, row.cost_basis, row.cost_is_lower_bound),
+                *((row.counts_resolved,) if row.rank_by == "resolved" else ()),
             )
         )
         for row in rows

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from swetrials.records.dataset import Complexity
+from swetrials.records.dataset import Complexity, RankBy
+from swetrials.results.ranking import rank_by_of
 from swetrials.results.trial_row import TrialRow
 from swetrials.router.evaluation.arms import Arm, ArmOutcome
 from swetrials.router.evaluation.measured import Measurement, Measurements
@@ -25,6 +26,11 @@ class RoutingGround:
     baseline: str
     tiers: Mapping[str, Complexity]
     """Of the tasks that are routed, as the dataset has them."""
+
+    @cached_property
+    def rank_by(self) -> RankBy:
+        """What a floor is a floor of."""
+        return rank_by_of(self.rows)
 
     @cached_property
     def measurements(self) -> Measurements:

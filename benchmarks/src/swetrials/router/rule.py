@@ -9,7 +9,9 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from swetrials.errors import KnownError, in_one_line
+from swetrials.records.dataset import RankBy
 from swetrials.records.router_evaluation import RouterStatus
+from swetrials.records.router_models import ranked_figure
 from swetrials.store.files import sha256_of
 from swetrials.store.reading import read_bytes
 
@@ -33,7 +35,7 @@ class Advice:
     """``None``: it names none."""
 
     expected: Mapping[str, float]
-    """The score of every candidate that it has in mind for the tier, by name."""
+    """The score, or resolve rate, of every candidate that it has in mind for the tier, by name."""
 
     tied_with: tuple[str, ...] = ()
     nearest: str | None = None
@@ -55,6 +57,7 @@ class RouterRule:
         allowed_file: Path | None,
         available: Sequence[str] | None,
         tie_band: float | None,
+        rank_by: RankBy = "rubric",
     ) -> None:
         """Load the rule and its lists.
 
@@ -63,6 +66,7 @@ class RouterRule:
             allowed_file: the allow list; ``None``: every measured model is allowed.
             available: names of the models that can be had; ``None``: all.
             tie_band: in points; ``None``: the rule's own.
+            rank_by: what a floor is a floor of.
 
         Raises:
             RuleError: a file is missing or cannot be used.
@@ -73,6 +77,7 @@ class RouterRule:
             None if allowed_file is None else self._asked(lambda: self._module.load_allowed(allowed_file))
         )
         self._available = available
+        self._rank_by = rank_by
         self.tie_band: float = self._module.TIE_BAND if tie_band is None else tie_band
 
     def advise(self, entries: Sequence[Entry], tier: str, floor: float) -> Advice:
@@ -115,7 +120,8 @@ class RouterRule:
             RuleError: none, or more than one.
         """
         # Only the name counts here, so every model gets figures with which it is a candidate.
-        named = [{"model": entry["model"], "mean_score": 0.0, "mean_cost_usd": 0.0} for entry in entries]
+        figure = ranked_figure(self._rank_by)
+        named = [{"model": entry["model"], figure: 0.0, "mean_cost_usd": 0.0} for entry in entries]
         found = self._candidates(named, None, [name])
         if len(found) != 1:
             raise RuleError(f"{name!r}: no measured model is called that; there are {_listed(entries)}")
@@ -144,6 +150,7 @@ class RouterRule:
                 available=available,
                 aliases=self._aliases,
                 tie_band=self.tie_band,
+                rank_by=self._rank_by,
             )
         )
 

@@ -60,6 +60,11 @@ async def plan_checks(prepared: PreparedRun) -> AsyncIterator[Check]:
     """Look at the settings, the dataset and the repositories of a planned run."""
     yield await run_sync(_settings, prepared)
     yield Check("dataset", "ok", f"{prepared.plan.dataset.path}: {counted(len(prepared.plan.trials), 'trial')}")
+    if prepared.plan.dataset.dataset.ranked_by is None:
+        detail = "some tasks have verify and others not, and nothing says what models are ranked by"
+        yield Check(
+            "dataset", "warning", detail, "say so in its header, rank_by: resolved or rubric; or use --rank-by later"
+        )
     tasks = {trial.task.id: trial.task for trial in prepared.plan.trials}.values()
     for repo, group in _by_repository(prepared, list(tasks)).items():
         found = await run_sync(_repository, prepared, repo, group)

@@ -122,6 +122,7 @@ def lay_out(config: RunnerConfig) -> PreparedRun:
     config = with_quickstart(config, project)
     plan = plan_run(config, load_dataset(Path(config.dataset)), agent, project.skills)
     work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
+    private = (plan.dataset.folder, plan.output, work_root, *plan.dataset.local_repositories)
     keys = [key.get_secret_value() for key in (config.api_key, config.judge_api_key) if key]
     return PreparedRun(
         project=project,
@@ -132,7 +133,7 @@ def lay_out(config: RunnerConfig) -> PreparedRun:
         place=WorkContext(
             repositories=Repositories.below(work_root),
             work_root=work_root,
-            environment=environment_for(config.environment, project, plan.dataset.folder, plan.output, work_root),
+            environment=environment_for(config.environment, project, *private),
             redactor=Redactor.from_environment(os.environ, keys),
             project=project,
             preparations_max_gb=config.preparations_max_gb,

@@ -39,6 +39,12 @@ class LoadedDataset:
         """Return what git can clone from anywhere: a URL as it is, a path or bundle made absolute."""
         return str((self.folder / task.repo).resolve()) if is_local_address(task.repo) else task.repo
 
+    @property
+    def local_repositories(self) -> tuple[Path, ...]:
+        """The repositories and bundles of this machine that tasks are from; later commits may hold the fix."""
+        local = (self.repo_address(task) for task in self.dataset.tasks if is_local_address(task.repo))
+        return tuple(dict.fromkeys(map(Path, local)))
+
     def hidden_files(self, task: Task) -> dict[str, Path]:
         """Return where each hidden file or folder of a task is, by its path in the repository.
 

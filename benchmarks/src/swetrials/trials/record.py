@@ -171,6 +171,7 @@ def _identity(ledger: TrialLedger) -> TrialIdentity:
         task_sha256=dataset.task_sha256(trial.task),
         given_sha256=_given(ledger),
         checked=trial.checked,
+        rank_by=dataset.dataset.ranked_by,
         rehearsal=ledger.context.provider.scripted,
     )
 

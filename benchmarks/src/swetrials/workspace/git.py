@@ -3,6 +3,7 @@
 import os
 import resource
 import subprocess
+import tempfile
 import urllib.parse
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +19,8 @@ LOCAL_LIMIT_SECONDS = 600.0
 
 FETCH_LIMIT_SECONDS = 3600.0
 """Longest time for a command that talks to another one."""
+
+_PIECE_BYTES = 1 << 16
 
 _fetches: set[int] = set()
 # Process groups of the commands that are talking to another machine at the moment.
@@ -192,6 +195,52 @@ def _hold_to(pid: int, bounds: GitBounds | None) -> None:
     for which, most in limits:
         with suppress(OSError):  # it has ended by now
             resource.prlimit(pid, which, (most, most))
+
+
+def stream_git(
+    *arguments: str | Path,
+    purpose: str,
+    environment: Mapping[str, str],
+    cwd: Path | None = None,
+) -> Iterator[bytes]:
+    """Run git and yield what it prints, piece by piece, so that none of it has to be held.
+
+    git ends when nobody asks for more.
+
+    Args:
+        arguments: as of :func:`run_git`.
+        purpose: likewise.
+        environment: likewise.
+        cwd: likewise.
+
+    Raises:
+        GitError: git is missing, or failed.
+    """
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            process = subprocess.Popen(
+                _argv(arguments),
+                cwd=cwd or Path("/"),
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise GitError(f"cannot {purpose}: {error.filename}: {error.strerror}; is git installed?") from None
+        with process:
+            assert process.stdout is not None
+            try:
+                while piece := process.stdout.read(_PIECE_BYTES):
+                    yield piece
+            except BaseException:
+                kill_group(process.pid)
+                raise
+        if process.returncode:
+            complaints.seek(0)
+            words = last_words(complaints.read()) or f"git ended with exit code {process.returncode}"
+            raise GitError(f"cannot {purpose}: {words}")
 
 
 def stop_fetches() -> None:

@@ -51,7 +51,7 @@ def test_a_rehearsal_ranks_nothing_and_leads_to_a_real_run() -> None:
         "few_tasks",
     }
     assert "not_sealed" not in texts, "its trials were sealed"
-    assert "not_sealed" not in {missing.code for missing in found.parts[0].not_earned}, "nor of these one"
+    assert "not_sealed" in {missing.code for missing in found.parts[0].not_earned}, "these ran before there were seals"
     assert found.next_command.startswith("swetrials e2e --provider endpoint")
 
 
@@ -67,7 +67,54 @@ def test_the_published_figures_name_the_best_what_ties_and_what_that_costs() -> 
     assert (found.trials, found.tasks, found.candidates) == (378, 21, 18)
 
 
-def test_exit_codes_alone_rank_by_passed_tests() -> None:
+def resolving(model: str, resolved: int, tasks: int = 21, cost_usd: float = 1.0) -> list[TrialRow]:
+    """Return the trials of a model that resolves the first few tasks."""
+    alike = row(None, model=model, evidence="tests", rank_by="resolved", cost_usd=cost_usd)
+    return [replace(alike, task=f"t{n:02}", resolved=n < resolved, tests_passed=n < resolved) for n in range(tasks)]
+
+
+def test_resolve_rates_are_told_with_the_price_of_a_resolved_task() -> None:
+    rows = [*resolving("good", 14, cost_usd=0.56), *resolving("as-good", 13, cost_usd=0.1), *resolving("bad", 1)]
+    found = part(rows)
+    done, best, tied, cheapest = found.sentences
+    assert done.startswith("On 21 tasks of scope, verified by their tests: 63 trials of 3 models behind omp")
+    assert re.fullmatch(
+        r"good resolves the most, 67 % \(45 to 83\), at \$0\.84 \(\S+ to \S+\) per resolved task\.", best
+    )
+    assert tied == "These trials do not tell it apart from as-good (62 %)."
+    assert cheapest.startswith("The cheapest of them is as-good, at $0.16 (")
+    assert cheapest.endswith(" per resolved task (81% less).")
+    assert (found.rank_by, found.rubric, found.tests) == ("resolved", False, True)
+    assert {"scored_by_rubric", "exit_codes_only", "unscored"}.isdisjoint(codes(rows))
+
+
+def test_what_nobody_resolves_has_no_price_but_what_was_spent() -> None:
+    one, both = resolving("a", 0, 6), [*resolving("a", 0, 6), *resolving("b", 0, 6)]
+    assert part(one).sentences[1] == "a does not resolve any task: 0 % (0 to 39), for over $6.00."
+    assert part(both).sentences[1] == "No model resolves any task: 0 % (0 to 39), for over $6.00."
+
+
+def test_what_there_is_to_doubt_in_a_rate_is_told_with_its_number() -> None:
+    rows = resolving("a", 4, 8)
+    changed = {
+        0: {"evidence": "exit-code"},
+        1: {"evidence": "weak"},
+        2: {"doubtful": True},
+        6: {"resolved": None, "tests_passed": None, "void_reason": "gold fails as well"},
+        7: {"resolved": None, "tests_passed": None, "evidence": None},
+    }
+    told = codes([replace(one, **changed.get(n, {})) for n, one in enumerate(rows)])  # type: ignore[arg-type]
+    assert told["exit_codes_only"].startswith("exit codes only in 1 of 6 verdicts: ")
+    assert told["weak_evidence"].startswith("weak evidence in 1 verdict: ")
+    assert told["doubtful"].startswith("1 doubtful verdict: ")
+    assert told["void"].startswith("1 trial void: ")
+    assert told["unchecked"] == "1 completed trial that no test has checked"
+    assert answer([replace(rows[0], resolved=None, tests_passed=None)], TREE).next_command == (
+        "swetrials judge --recursive --no-overwrite --judge tests --folder tree"
+    )
+
+
+def test_beside_a_rubric_exit_codes_tell_passed_tests() -> None:
     rows = [
         row(None, model=model, task=f"t{task}", tests_passed=task < passes, cost_usd=cost)
         for model, passes, cost in (("good", 20, 3.0), ("as-good", 19, 1.0), ("bad", 2, 0.5))

@@ -16,6 +16,8 @@ from swetrials.records.cost import Cost
 from swetrials.records.evaluation import JudgeBlock, TestsEvaluation
 from swetrials.records.metrics import Finding, TimeSplit
 from swetrials.records.outcome import OutcomeKind
+from swetrials.results.mixtures import MixtureError
+from swetrials.results.report.html_tables import Cell
 from swetrials.results.report.page import Report, ReportError, report, write_report
 
 MOST_BYTES = 3_000_000
@@ -173,11 +175,55 @@ def test_words_from_outside_stay_words(tmp_path: Path) -> None:
 def test_tests_that_passed_in_an_incomplete_trial_are_told_as_what_they_count(tmp_path: Path) -> None:
     for task, outcome in (("one", OutcomeKind.COMPLETED), ("two", FAILED)):
         record = metrics(outcome, task=task)
-        write_trial(tmp_path, record, evaluation(record, tests=TestsEvaluation(status="scored", passed=True)))
+        tests = TestsEvaluation(status="scored", passed=True)
+        write_trial(tmp_path, record, evaluation(record, rubric(20), tests))
     board = next(s for s in report(tmp_path, tmp_path).parts[0].sections if s.name == "leaderboard")
     [table] = board.tables
     assert table.rows[0][table.columns.index("tests passed")].text == "100%"
     assert board.paragraphs[-1].startswith("Passed tests are the patch's")
+
+
+def test_where_what_is_resolved_is_ranked_the_page_tells_what_the_rate_stands_on_and_no_score(tmp_path: Path) -> None:
+    cost = Cost(amount_usd=2.0, basis="metered", status="complete")
+    verdicts: dict[str, dict[str, object]] = {
+        "one": {"passed": True, "resolved": True, "report": "unittest", "evidence": "tests"},
+        "two": {"passed": True, "resolved": True},
+        "three": {"passed": False, "resolved": False, "evidence": "weak"},
+        "four": {"status": "unscored", "void_reason": "gold fails as well", "passed": None},
+    }
+    for model in ("a", "b"):
+        for task, said in verdicts.items():
+            kept = {"one", "two"} if model == "a" else set()
+            told = said if task in kept or not said["passed"] else {**said, "passed": False, "resolved": False}
+            record = metrics(FAILED if task == "two" else OutcomeKind.COMPLETED, task=task, model_slug=model, cost=cost)
+            tests = TestsEvaluation.model_validate({"status": "scored", **told})
+            write_trial(tmp_path, record, evaluation(record, tests=tests))
+    made = report(tmp_path, tmp_path)
+    by_name = {section.name: section for section in made.parts[0].sections}
+    assert by_name["frontier"].title == "Resolve rate against cost"
+    table = by_name["leaderboard"].tables[0]
+    [first, second] = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert first["resolved"] == Cell("2 of 3", "1 more void")
+    assert (first["resolve rate"].text, first["dollars per resolved task"].text) == ("67%", "$3.00")
+    assert (second["resolve rate"].text, second["dollars per resolved task"].text) == ("0%", "over $6.00")
+    assert [cell.text for cell in by_name["tests"].tables[0].rows[0]] == [
+        "a", "1", "1", "1", "0", "0", "-", "1", "0", "0",
+    ]  # fmt: skip
+    assert any("by exit codes alone" in point for point in by_name["caveats"].points)
+    assert {"judge", "artifacts"}.isdisjoint(by_name)
+    assert not re.search(r"\bscores?\b|rubric", Page(made.html()).text)
+
+
+def test_two_ways_of_ranking_are_refused_until_one_is_chosen(tmp_path: Path) -> None:
+    for task, rank_by in (("one", "resolved"), ("two", "rubric")):
+        record = metrics(task=task)
+        trial = record.trial.model_copy(update={"rank_by": rank_by})
+        tests = TestsEvaluation(status="scored", passed=True)
+        write_trial(tmp_path, record.model_copy(update={"trial": trial}), evaluation(record, rubric(20), tests))
+    with pytest.raises(MixtureError, match="--rank-by resolved or --rank-by rubric"):
+        report(tmp_path, tmp_path)
+    assert "resolves 100 %" in report(tmp_path, tmp_path, rank_by="resolved").parts[0].answer[0]
+    assert "scores: 80.0" in report(tmp_path, tmp_path, rank_by="rubric").parts[0].answer[0]
 
 
 def test_a_rehearsal_says_so_and_is_ranked_in_nothing(tmp_path: Path) -> None:

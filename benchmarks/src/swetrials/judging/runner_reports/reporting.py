@@ -24,7 +24,7 @@ REPORT_VARIABLE = "SWETRIALS_REPORT"
 """Names the file that a command writes its report to, where the harness has no reporter for its runner."""
 
 _REPORT = "report"
-_PYTEST, _JEST, _VITEST = "pytest.xml", "jest.json", "vitest.json"
+_PYTEST, _JEST, _VITEST, _MOCHA = "pytest.xml", "jest.json", "vitest.json", "mocha.xml"
 
 _Reader = Callable[[bytes, str, States], None]
 _Variables = Callable[[str, str, Mapping[str, str]], dict[str, str]]
@@ -69,7 +69,9 @@ class _Format:
 
 
 _FORMATS: Mapping[ReportFormat, _Format] = {
-    "junit": _Format({_REPORT: read_junit, _PYTEST: read_junit, _JEST: read_jest, _VITEST: read_jest}, _junit),
+    "junit": _Format(
+        {_REPORT: read_junit, _PYTEST: read_junit, _JEST: read_jest, _VITEST: read_jest, _MOCHA: read_junit}, _junit
+    ),
     "unittest": _Format({_REPORT: read_lines}, _unittest),
     "node-test": _Format({_REPORT: read_lines}, _node_test),
     "go-json": _Format({_REPORT: read_go}),

@@ -34,6 +34,7 @@ def _part(ground: Ground) -> AnswerPart:
         trials=ground.figures.trials,
         tasks=ground.tasks,
         candidates=len(ground.everyone),
+        rank_by=ground.rank_by,
         rubric=ground.by_rubric,
         tests=ground.by_tests,
         sentences=tuple(_sentences(ground)),
@@ -51,12 +52,10 @@ def _sentences(ground: Ground) -> Iterator[str]:
     except MixtureError as error:
         yield f"There is no answer over all of them: {error}."
         return
-    if ground.by_rubric:
+    if ground.rank_by == "resolved" or ground.by_rubric or not ground.by_tests:
         yield from headline(board)
-    if ground.by_tests:
+    if ground.rank_by == "rubric" and ground.by_tests:
         yield from _by_tests(ground, {one.key: one for one in board.standings})
-    if not ground.by_rubric and not ground.by_tests:
-        yield from headline(board)
 
 
 def _what_was_done(ground: Ground) -> str:
@@ -65,21 +64,33 @@ def _what_was_done(ground: Ground) -> str:
     who = models[0] if len(models) == 1 else figures.counted(len(models), "model")
     if ground.rehearsal:
         who = "a scripted model"
-    by = [
-        *([f"by a rubric ({', '.join(ground.judges) or 'judge not told'})"] if ground.by_rubric else []),
-        *(["by the exit codes of their tests"] if ground.by_tests else []),
-    ]
     what = "sealed trial" if ground.sealed else "trial"
-    scored = f"scored {' and '.join(by)}" if by else "not scored yet"
     return (
-        f"On {figures.counted(ground.tasks, 'task')} of {ground.rows[0].scope}, {scored}: "
+        f"On {figures.counted(ground.tasks, 'task')} of {ground.rows[0].scope}, {_by_what(ground)}: "
         f"{figures.counted(ground.figures.trials, what)} of {who} behind {', '.join(agents)}."
     )
 
 
+def _by_what(ground: Ground) -> str:
+    """Return what decided: a rubric, the tests, or both."""
+    exit_codes = "exit-code" in ground.verdicts
+    tests = "the exit codes of their tests" if exit_codes else "their tests"
+    if ground.rank_by == "resolved" and ground.by_tests:
+        single = len(ground.verdicts) > ground.verdicts.count("exit-code") > 0
+        return f"verified by {'single tests and ' if single else ''}{tests}"
+    by = [
+        *([f"by a rubric ({', '.join(ground.judges) or 'judge not told'})"] if ground.by_rubric else []),
+        *([f"by {tests}"] if ground.by_tests else []),
+    ]
+    return f"scored {' and '.join(by)}" if by else "not scored yet"
+
+
 def _counts(ground: Ground) -> Iterator[str]:
     of = ground.figures
-    tests = f"; tests passed in {of.tests_passed} of {of.tests_run}" if of.tests_run else ""
+    if ground.rank_by == "resolved":
+        tests = f"; {of.resolve.resolved} of {len(of.resolve.counted)} resolved their task" if ground.by_tests else ""
+    else:
+        tests = f"; tests passed in {of.tests_passed} of {of.tests_run}" if of.tests_run else ""
     yield f"{len(of.completed)} of {figures.counted(len(of.valid), 'valid trial')} completed{tests}."
     yield "The model is a script: these figures show that the harness works, and rank nothing."
 
@@ -117,6 +128,9 @@ def _next_command(found: Sequence[Ground], tree: Path) -> str:
             "swetrials e2e --provider endpoint --endpoint http://HOST:PORT --model MODEL "
             "--dataset dataset/quickstart.yaml --yes"
         )
-    if any(not ground.rehearsal and ground.figures.unscored for ground in found):
+    real = [ground for ground in found if not ground.rehearsal]
+    if any(ground.rank_by == "resolved" and ground.figures.resolve.unchecked for ground in real):
+        return f"swetrials judge --recursive --no-overwrite --judge tests --folder {tree}"
+    if any(ground.rank_by == "rubric" and ground.figures.unscored for ground in real):
         return f"swetrials judge --recursive --no-overwrite --folder {tree}"
     return f"swetrials report {tree} --out report.html"

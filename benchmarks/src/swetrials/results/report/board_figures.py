@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from swetrials.records.leaderboard import Leaderboard
+from swetrials.results.ranking import WORDS
 from swetrials.results.report.charts.bars import time_chart, token_chart
 from swetrials.results.report.charts.drawing import Drawing, draw
 from swetrials.results.report.charts.failures import counted, failure_chart
@@ -13,7 +14,7 @@ from swetrials.results.report.charts.frontier import frontier_chart, has_a_place
 from swetrials.results.report.charts.intervals import cost_chart, score_chart, tier_chart
 from swetrials.results.report.charts.pairs import TIED, UNTOLD, pair_chart
 from swetrials.results.report.charts.sizes import DESK, DESK_ROWS, PHONE, PHONE_ROWS
-from swetrials.results.report.charts.task_map import FAILED, NOT_VALID, PARTLY, UNSCORED, task_map
+from swetrials.results.report.charts.task_map import FAILED, NOT_VALID, PARTLY, UNSCORED, VOID, task_map
 from swetrials.results.report.charts.units import unit_chart
 from swetrials.results.task_grid import TaskCell
 
@@ -27,6 +28,11 @@ class Figure:
     """The same for a narrow screen, where that can be read better."""
 
     caption: str
+
+
+def against_cost(board: Leaderboard) -> str:
+    """Return what the frontier is of, as a heading."""
+    return f"{WORDS[board.rank_by].figure.capitalize()} against cost"
 
 
 class BoardFigures:
@@ -43,32 +49,32 @@ class BoardFigures:
         self._board = board
         self._cells = cells
         self._prefix = prefix
+        self._words = WORDS[board.rank_by]
 
     def frontier(self) -> Sequence[Figure]:
-        """Score against cost."""
+        """What is ranked against cost."""
         if not any(map(has_a_place, self._board.standings)):
             return ()
         left_out = [s.label for s in self._board.standings if not has_a_place(s)]
-        missing = (
-            f" Without a score, or a cost above nothing, and so not here: {', '.join(left_out)}." if left_out else ""
-        )
+        without = f"Without a {self._words.figure}, or a cost above nothing, and so not here"
+        missing = f" {without}: {', '.join(left_out)}." if left_out else ""
         nameless = "" if names_all(self._board) else " Of so many, those on a frontier alone are named."
         return self._figure(
             "frontier",
-            "Score against cost",
+            against_cost(self._board),
             "Up is better, left is cheaper. Bars are 95% intervals. The dashed line joins what nothing beats on both "
-            f"score and cost.{nameless}{missing}",
+            f"{self._words.figure} and cost.{nameless}{missing}",
             frontier_chart(self._board, DESK),
             frontier_chart(self._board, PHONE),
         )
 
     def scores(self) -> Sequence[Figure]:
-        """Mean scores."""
-        if not self._scored:
+        """Mean scores, or resolve rates."""
+        if not self._ranked:
             return ()
         return self._figure(
-            "scores",
-            "Mean scores",
+            "scores" if self._by_rubric else "resolve-rates",
+            "Mean scores" if self._by_rubric else "Resolve rates",
             "Bars are 95% intervals over the choice of tasks. Two whose bars overlap may still differ: the pairs "
             "below compare them task by task.",
             score_chart(self._board, DESK_ROWS),
@@ -77,38 +83,46 @@ class BoardFigures:
 
     def pairs(self) -> Sequence[Figure]:
         """Every pair."""
-        if not self._board.pairs or not self._scored:
+        if not self._board.pairs or not self._ranked:
             return ()
+        above, did = ("scores above", "completed") if self._by_rubric else ("is above", "were checked on")
         return self._figure(
             "pairs",
             "Pair by pair",
-            "In each row, by how many points its model scores above the column's (blue) or below it (orange), over "
-            f"the tasks that both completed. “{TIED}”: tied, for these trials cannot decide it once all pairs are "
-            f"looked at together. “{UNTOLD}”: too few tasks to compare.",
+            f"In each row, by how many {self._words.points} its model {above} the column's (blue) or below it "
+            f"(orange), over the tasks that both {did}. “{TIED}”: tied, for these trials cannot decide it once all "
+            f"pairs are looked at together. “{UNTOLD}”: too few tasks to compare.",
             pair_chart(self._board),
         )
 
     def tiers(self) -> Sequence[Figure]:
-        """Scores by difficulty."""
-        if not self._scored:
+        """What is ranked by difficulty."""
+        if not self._ranked:
             return ()
+        what = "Completed trials alone, with" if self._by_rubric else "With"
         return self._figure(
             "tiers",
-            "Mean scores by difficulty",
-            "Completed trials alone, with 95% intervals, which are wide where a tier has few tasks.",
+            "Mean scores by difficulty" if self._by_rubric else "Resolve rates by difficulty",
+            f"{what} 95% intervals, which are wide where a tier has few tasks.",
             tier_chart(self._board),
         )
 
     def tasks(self) -> Sequence[Figure]:
         """Every task by every model."""
-        if not self._scored:
+        if not self._ranked:
             return ()
+        marks = (
+            f"Mean score of the completed trials; yellow is high. {FAILED}: none completed; {PARTLY}: some did not; "
+            f"{UNSCORED}: not scored"
+            if self._by_rubric
+            else f"Resolved trials in per cent; yellow is all of them. {UNSCORED}: not checked; {VOID}: the "
+            "verification says nothing of the patch"
+        )
         return self._figure(
             "tasks",
             "Task by task",
-            f"Mean score of the completed trials; yellow is high. {FAILED}: none completed; {PARTLY}: some did not; "
-            f"{UNSCORED}: not scored; {NOT_VALID}: failed for another reason than model or agent. In each tier, the "
-            "tasks that came out best are on top.",
+            f"{marks}; {NOT_VALID}: failed for another reason than model or agent. In each tier, the tasks that came "
+            "out best are on top.",
             task_map(self._board, self._cells),
         )
 
@@ -125,7 +139,7 @@ class BoardFigures:
 
     def costs(self) -> Sequence[Figure]:
         """Mean costs."""
-        if not any(standing.cost_usd.value for standing in self._board.standings):
+        if not any(standing.ranked_cost_usd.value for standing in self._board.standings):
             return ()
         return self._figure(
             "costs",
@@ -172,8 +186,12 @@ class BoardFigures:
         )
 
     @property
-    def _scored(self) -> bool:
-        return any(standing.score.value is not None for standing in self._board.standings)
+    def _ranked(self) -> bool:
+        return any(standing.ranked.value is not None for standing in self._board.standings)
+
+    @property
+    def _by_rubric(self) -> bool:
+        return self._board.rank_by == "rubric"
 
     def _figure(
         self,

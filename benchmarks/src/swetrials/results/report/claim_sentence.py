@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from swetrials.records.claim import Claim, CostRatio, Settling
 from swetrials.records.leaderboard import LEVEL, Estimate, PairedDifference
 from swetrials.results.paired import FEWEST_TASKS
+from swetrials.results.ranking import WORDS, RankingWords
 from swetrials.results.report.wording import counted, dominant
 
 _LEVEL = f"{LEVEL * 100:.0f} % interval"
@@ -18,8 +19,10 @@ def sentence(claim: Claim, a: str, b: str) -> str:
         a: what to call the first.
         b: what to call the second.
     """
-    parts = [_score(claim.score, a, b), f"{a} {_cost(claim.cost, b)}"]
-    if claim.score.completion_p is not None and claim.score.completion_p <= 1 - LEVEL:
+    words = WORDS[claim.rank_by]
+    parts = [_ranked(claim.score, a, b, words), f"{a} {_cost(claim.cost, b, words)}"]
+    failures_apart = claim.rank_by == "rubric"  # in a resolve rate they are
+    if failures_apart and claim.score.completion_p is not None and claim.score.completion_p <= 1 - LEVEL:
         parts.append(_completions(claim.score, a, b))
     if claim.settling is not None:
         parts.append(_settling(claim.settling))
@@ -55,27 +58,29 @@ def probability(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p {p:.2g}"
 
 
-def _score(pair: PairedDifference, a: str, b: str) -> str:
+def _ranked(pair: PairedDifference, a: str, b: str, words: RankingWords) -> str:
     difference = pair.difference
     if difference.value is None or difference.low is None or pair.p is None:
         return (
-            f"Nothing can be claimed about the scores of {a} and {b}, which share "
-            f"{counted(difference.tasks, 'scored task')} where two are the least that an interval takes"
+            f"Nothing can be claimed about the {words.figures} of {a} and {b}, which share "
+            f"{counted(difference.tasks, words.known)} where two are the least that an interval takes"
         )
     shared = counted(difference.tasks, "shared task")
-    figures = f"{difference.value:+.1f} points ({_LEVEL} {_range(difference, '+.1f')}, {probability(pair.p)}, {shared})"
+    form = words.form
+    interval = f"{_LEVEL} {_range(difference, form)}"
+    figures = f"{difference.value:{form}} {words.points} ({interval}, {probability(pair.p)}, {shared})"
     figures += "".join(f", {note}" for note in _disagreement(difference, 0, pair.p))
     match pair.verdict:
         case "better":
-            return f"{a} scores higher than {b} on tasks like these: {figures}"
+            return f"{a} {words.higher} than {b} on tasks like these: {figures}"
         case "worse":
-            return f"{a} scores lower than {b} on tasks like these: {figures}"
+            return f"{a} {words.lower} than {b} on tasks like these: {figures}"
         case _ if pair.p <= 1 - LEVEL:
-            said = f"{a} and {b} count as equal, their scores being within the tie band that was given"
+            said = f"{a} and {b} count as equal, their {words.figures} being within the tie band that was given"
         case _ if difference.tasks < FEWEST_TASKS:
-            said = f"Fewer than {FEWEST_TASKS} shared tasks never tell the scores of {a} and {b} apart"
+            said = f"Fewer than {FEWEST_TASKS} shared tasks never tell the {words.figures} of {a} and {b} apart"
         case _:
-            said = f"It cannot be claimed that {a} and {b} score differently"
+            said = f"It cannot be claimed that {a} and {b} {words.differ}"
     return f"{said}: {a} less {b} is {figures}"
 
 
@@ -94,12 +99,12 @@ def _disagreement(estimate: Estimate, neutral: float, p: float) -> list[str]:
     return ["where p decides: the interval, made in another way, does not agree"]
 
 
-def _cost(cost: CostRatio, b: str) -> str:
+def _cost(cost: CostRatio, b: str, words: RankingWords) -> str:
     ratio = cost.ratio
     if ratio.value is None:
         if ratio.tasks:
             return f"cannot be compared with {b} by a ratio of costs, as one of the two is 0"
-        return f"cannot be compared with {b} by cost: it is not known for all trials, or no task was completed by both"
+        return f"cannot be compared with {b} by cost: it is not known for all trials, or {words.nothing_shared}"
     figures = f"{ratio.value:.2f} times as much as {b}"
     if ratio.low is None or cost.p is None:
         return f"cost {figures}, without an interval"

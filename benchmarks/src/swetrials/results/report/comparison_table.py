@@ -33,12 +33,19 @@ def _sealing(comparison: Comparison) -> str:
     return f"not run alike, so that they compare roughly: A {first.sealing}; B {second.sealing}"
 
 
-def closing() -> str:
+def closing(comparison: Comparison) -> str:
     """Return the line below the table."""
-    return (
-        "Each task weighs alike. Score, cost, turns, tokens and times are of completed trials; completed and passed "
-        "tests of valid ones. Differences without an interval rank nothing."
-    )
+    if comparison.claim is None or comparison.claim.rank_by == "rubric":
+        means = (
+            "Score, cost, turns, tokens and times are of completed trials; completed and passed tests of valid ones."
+        )
+    else:
+        score = "Score, turns" if any(measure.name == "score" for measure in comparison.measures) else "Turns"
+        means = (
+            "The resolve rate and costs are of valid trials with a verdict, and of failures without one; completed is "
+            f"of valid ones. {score}, tokens and times are of completed trials."
+        )
+    return f"Each task weighs alike. {means} Differences without an interval rank nothing."
 
 
 def _title(name: str, run: ComparedRun) -> str:

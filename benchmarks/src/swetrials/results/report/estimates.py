@@ -1,8 +1,10 @@
 """Estimates as people read them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
-from swetrials.records.leaderboard import Estimate, ModelStanding
+from swetrials.records.dataset import RankBy
+from swetrials.records.leaderboard import Estimate, ModelStanding, PassK, PerResolved
 from swetrials.results.report import wording as figures
 from swetrials.results.report.html_tables import Cell
 
@@ -28,6 +30,20 @@ def interval(estimate: Estimate, form: Format) -> str:
 def points(value: float) -> str:
     """Return a score of 0 to 100."""
     return f"{value:.1f}"
+
+
+def percent(value: float) -> str:
+    """Return a resolve rate of 0 to 100."""
+    return f"{value:.0f}%"
+
+
+def signed_percent(value: float) -> str:
+    """Return a difference of resolve rates, in percentage points."""
+    return f"{value:+.0f}"
+
+
+RANKED: Final[Mapping[RankBy, Format]] = {"rubric": points, "resolved": percent}
+"""How what is ranked is written, by what that is."""
 
 
 def signed_points(value: float) -> str:
@@ -69,15 +85,45 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
+def minutes(value: float) -> str:
+    """Return minutes in the unit that suits them."""
+    return duration(_MINUTE * value)
+
+
 def cost(standing: ModelStanding) -> Cell:
-    """Return what a completed trial of a line costs: unknown, free, at least so much, or an amount."""
-    if standing.cost_usd.value is None:
-        missing = standing.trials_without_cost
+    """Return what a trial of a line costs, of those that its rank stands on."""
+    mean, missing = standing.ranked_cost_usd, standing.trials_without_cost
+    if mean.value is None:
         return Cell("unknown", f"no price for {figures.counted(missing, 'trial')}" if missing else "")
-    found = cell(standing.cost_usd, dollars)
-    if standing.cost_usd.largest_share is not None:
-        heavy = f"one task is {standing.cost_usd.largest_share:.0%} of it"
-        found = Cell(found.text, f"{found.note}; {heavy}" if found.note else heavy)
-    if standing.cost_is_lower_bound:
+    return mean_cost(mean, lower_bound=standing.ranked_cost_is_lower_bound)
+
+
+def by_k(chances: Sequence[PassK]) -> str:
+    """Return how likely something is of k repeats, for each k."""
+    told = ((one.k, one.probability.value) for one in chances)
+    return ", ".join(f"k={k}: {share(value)}" for k, value in told if value is not None)
+
+
+def mean_cost(mean: Estimate, *, lower_bound: bool) -> Cell:
+    """Return a mean cost: unknown, at least so much, free, or an amount."""
+    found = _with_heavy_task(cell(mean, dollars, "unknown"), mean)
+    if lower_bound and mean.value is not None:
         return Cell(f"at least {found.text}", found.note)
-    return Cell("free", "declared so") if standing.cost_usd.value == 0 else found
+    return Cell("free", "declared so") if mean.value == 0 else found
+
+
+def per_resolved(of: PerResolved, form: Format) -> Cell:
+    """Return what one resolved task takes: unknown, more than all that was spent, at least so much, or so."""
+    if of.more_than is not None:
+        return Cell(f"over {form(of.more_than)}", "none was resolved")
+    if of.ratio.value is None:
+        return Cell("unknown")
+    found = cell(of.ratio, form)
+    return Cell(f"at least {found.text}", found.note) if of.lower_bound else found
+
+
+def _with_heavy_task(found: Cell, of: Estimate) -> Cell:
+    if of.largest_share is None:
+        return found
+    heavy = f"one task is {of.largest_share:.0%} of it"
+    return Cell(found.text, f"{found.note}; {heavy}" if found.note else heavy)

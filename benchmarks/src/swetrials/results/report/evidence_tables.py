@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from swetrials.records.leaderboard import Leaderboard
 from swetrials.results.candidates import by_candidate
+from swetrials.results.ranking import WORDS
 from swetrials.results.report import estimates
 from swetrials.results.report import wording as figures
 from swetrials.results.report.html_tables import Cell, Table, table
@@ -62,17 +63,17 @@ def provenance_table(board: Leaderboard, backgrounds: Sequence[TrialBackground])
 def task_table(board: Leaderboard, cells: Sequence[TaskCell], link: Link) -> Table:
     """Return every trial of one task, those of the leaderboard's first line first."""
     order = {standing.key: place for place, standing in enumerate(board.standings)}
+    scored = board.rank_by == "rubric" or any(row.score is not None for cell in cells for row in cell.trials)
     columns = (
-        "trial", "outcome", "score", "tests", "cost", "cost basis", "time", "turns", "fresh input", "cache read",
-        "cache write", "output",
+        "trial", "outcome", *(("score",) if scored else ()), "tests", "cost", "cost basis", "time", "turns",
+        "fresh input", "cache read", "cache write", "output",
     )  # fmt: skip
     rows = [
         (
             _trial_of(board.standing(cell.candidate).label, row, link),
             row.outcome.replace("_", " "),
-            figures.score(row.score)
-            + (" (ungrounded)" if row.score is not None and row.repo_grounded is False else ""),
-            figures.verdict(row.tests_passed, row.resolved, row.tests_report),
+            *((_score(row),) if scored else ()),
+            _verdict(row),
             _cost(row),
             row.cost_basis,
             figures.seconds(row.latency_seconds),
@@ -109,17 +110,20 @@ def _facts(board: Leaderboard, backgrounds: Sequence[TrialBackground]) -> Iterat
     yield "skills", _listed(distinct(b.row.skill for b in backgrounds))
     yield "harness", _listed(distinct(m.provenance.harness_version for m in metrics)) or "not told"
     yield "ran in", sealing_words([background.row for background in backgrounds])
-    yield "judges", _listed(distinct(judges)) or "not told"
+    if judges or board.rank_by == "rubric":
+        yield "judges", _listed(distinct(judges)) or "not told"
     yield "prices", _listed(distinct(prices)) or "none used"
     if imported:
         files = [f"{one.file}{f' ({one.source})' if one.source else ''}" for one in imported]
         yield "imported", f"{len(imported):,} trials from {_listed(distinct(files))}; each record names its line"
+    rates = "of rates Wilson's, of their differences Newcombe's; others " if board.rank_by == "resolved" else ""
     yield (
         "intervals",
-        f"95%, from {board.resamples:,} resamples of tasks (seed {board.seed}); repeats stay in their task",
+        f"95%, {rates}from {board.resamples:,} resamples of tasks (seed {board.seed}); repeats stay in their task",
     )
+    yield "ranked by", "resolved tasks" if board.rank_by == "resolved" else "score of a rubric"
     band = board.tie_band
-    width = "" if band.points is None else f"{band.points:.1f} points, "
+    width = "" if band.points is None else f"{band.points:.1f} {WORDS[board.rank_by].points}, "
     yield "tie band", f"{width}{band.derivation}"
 
 
@@ -133,6 +137,21 @@ def _trial(row: TrialRow, link: Link) -> Cell:
 
 def _trial_of(label: str, row: TrialRow, link: Link) -> Cell:
     return Cell(label + ("" if row.repeat == 1 else f", repeat {row.repeat}"), href=link(row.folder))
+
+
+def _score(row: TrialRow) -> str:
+    return figures.score(row.score) + (" (ungrounded)" if row.score is not None and row.repo_grounded is False else "")
+
+
+def _verdict(row: TrialRow) -> Cell:
+    """Return the tests' word, with what it is to be read with."""
+    notes = [
+        *([f"void: {row.void_reason}"] if row.void_reason else []),
+        *(["weak evidence"] if row.evidence == "weak" else []),
+        *(["doubtful"] if row.doubtful else []),
+        *([figures.counted(row.regressions, "regression")] if row.regressions else []),
+    ]
+    return Cell(figures.verdict(row.tests_passed, row.resolved, row.tests_report), "; ".join(notes))
 
 
 def _account(row: TrialRow) -> str:

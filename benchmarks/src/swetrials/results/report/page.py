@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from swetrials import __version__
 from swetrials.errors import KnownError
+from swetrials.records.dataset import RankBy
 from swetrials.results.leaderboard import leaderboard
 from swetrials.results.report.charts.drawing import Drawing
 from swetrials.results.report.sections import BoardTrials, Section, sections
@@ -70,6 +71,7 @@ def report(
     *,
     tie_band: float | None = None,
     judge: str | None = None,
+    rank_by: RankBy | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Read a results tree and draw its charts. Each scope has a part of its own; rehearsals come last, unranked.
@@ -79,8 +81,9 @@ def report(
     Args:
         tree: a results tree, or any folder in one.
         beside: the folder that the page will be in; its links start there.
-        tie_band: points within which two scores count as equal; without it, what the trials' noise says.
+        tie_band: points within which two count as equal; without it, what the trials' noise says.
         judge: take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's.
+        rank_by: rank by this, whatever the trials' datasets rank by.
         tell: takes a line for each trial that is left out, as soon as it is met.
 
     Raises:
@@ -93,7 +96,7 @@ def report(
         left_out.append(line)
         tell(line)
 
-    groups = _by_board(read_rows(tree, leave_out, judge))
+    groups = _by_board(read_rows(tree, leave_out, judge, rank_by))
     names = _names(groups)
 
     def link(folder: str) -> str:

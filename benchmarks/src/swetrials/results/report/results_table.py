@@ -11,8 +11,11 @@ Run = Mapping[str, Any]
 _NAMES = ("agent", "skill", "scope", "provider", "hosted", "ran in")
 """What stands above the table when it is the same in all runs."""
 
-_FIGURES = ("trials", "completed", "score", "with failures", "cost", "basis", "latency", "turns")
-_TESTS = "tests"
+_TRIALS = ("trials", "completed")
+_SCORES = ("score", "with failures")
+_RESOLVED = ("resolved", "rate", "per resolved")
+_LEFT_OUT = "not in rate"
+_SPENT = ("cost", "basis", "latency", "turns")
 _MIXED = "over several"
 
 
@@ -26,9 +29,13 @@ def heading(runs: Sequence[Run]) -> str:
 
 def columns(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the columns that these runs need."""
-    tests = (_TESTS,) if any(run["tests_run"] for run in runs) else ()
+    by_resolved = any(run["rank_by"] == "resolved" for run in runs)
+    scores = _SCORES if not by_resolved or any(run["scored"] for run in runs) else ()
+    resolved = _RESOLVED if by_resolved or any(run["tests_run"] for run in runs) else ()
+    left_out = (_LEFT_OUT,) if resolved and any(run["unchecked"] or run["void"] for run in runs) else ()
+    ranked = (*resolved, *left_out, *scores) if by_resolved else (*scores, *resolved, *left_out)
     mixed = (_MIXED,) if any(run["mixed"] for run in runs) else ()
-    return ("model", *_told_apart_by(runs), *_FIGURES, *tests, *mixed)
+    return ("model", *_told_apart_by(runs), *_TRIALS, *ranked, *_SPENT, *mixed)
 
 
 def rows(runs: Sequence[Run]) -> list[tuple[str, ...]]:
@@ -37,12 +44,18 @@ def rows(runs: Sequence[Run]) -> list[tuple[str, ...]]:
     return [tuple(_cells(run)[name] for name in wanted) for run in runs]
 
 
-def closing() -> list[str]:
+def closing(runs: Sequence[Run]) -> list[str]:
     """Return the lines below the table."""
-    return [
-        "Score, cost, latency and turns: means over tasks of completed trials; with failures: a failed one scores 0.",
-        "Means without intervals rank nothing.",
-    ]
+    shown = columns(runs)
+    means = "Score, cost" if "score" in shown else "Cost"
+    with_failures = "; with failures: a failed one scores 0" if "score" in shown else ""
+    lines = [f"{means}, latency and turns: means over tasks of completed trials{with_failures}."]
+    if "rate" in shown:
+        lines.append(
+            "Resolved: of valid trials with a verdict, and failures without one; per resolved: all that these cost. "
+            "The rate is a mean over tasks, with its 95 % interval."
+        )
+    return [*lines, "Means without intervals rank nothing."]
 
 
 def _told_apart_by(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -68,8 +81,25 @@ def _cells(run: Run) -> dict[str, str]:
         "basis": run["cost_basis"],
         "latency": figures.seconds(run["mean_latency_seconds"]),
         "turns": figures.UNKNOWN if run["mean_turns"] is None else f"{run['mean_turns']:.0f}",
-        _TESTS: f"{run['tests_passed']:,} of {run['tests_run']:,}",
+        "resolved": f"{run['resolved']:,} of {run['counted']:,}" if run["counted"] else figures.UNKNOWN,
+        "rate": _rate(run),
+        "per resolved": _per_resolved(run),
+        _LEFT_OUT: ", ".join(f"{run[what]} {what}" for what in ("unchecked", "void") if run[what]),
     }
+
+
+def _rate(run: Run) -> str:
+    if run["resolve_rate"] is None:
+        return figures.UNKNOWN
+    return f"{run['resolve_rate']:.0%} ({run['resolve_rate_low'] * 100:.0f} to {run['resolve_rate_high'] * 100:.0f})"
+
+
+def _per_resolved(run: Run) -> str:
+    """Say what one resolved task costs; where none was resolved, that it costs more than all that was spent."""
+    if run["usd_per_resolved"] is not None:
+        return figures.amount(run["usd_per_resolved"]) if run["usd_per_resolved"] else "free"
+    spent = run["counted_cost_usd"]
+    return figures.UNKNOWN if spent is None or run["resolved"] else f"over {figures.amount(spent)}"
 
 
 def _of(mean: str, known: int, completed: int) -> str:

@@ -3,49 +3,64 @@
 from collections.abc import Callable, Sequence
 
 from swetrials.records.evaluation import UNITS
-from swetrials.records.leaderboard import Estimate, Leaderboard, ModelStanding, PairedDifference, Reliability
+from swetrials.records.leaderboard import Estimate, Leaderboard, ModelStanding, PairedDifference
 from swetrials.results.candidates import by_candidate, told_apart
 from swetrials.results.figures import Figures
-from swetrials.results.report import estimates
+from swetrials.results.ranking import WORDS
+from swetrials.results.report import estimates, resolve_tables
 from swetrials.results.report import wording as figures
 from swetrials.results.report.charts.hosting import SHORT
 from swetrials.results.report.charts.units import UNIT_NAMES
-from swetrials.results.report.estimates import cell
+from swetrials.results.report.estimates import by_k, cell
 from swetrials.results.report.html_tables import Cell, Table, table
 from swetrials.results.report.tiers import tiers_of
 from swetrials.results.trial_background import TrialBackground, mean_queue_seconds
 from swetrials.results.trial_row import TrialRow
 
+Column = resolve_tables.Column
+
 
 def standing_table(board: Leaderboard) -> Table:
-    """Return the leaderboard: both denominators, completion, cost, time, and the place on the frontiers."""
+    """Return the leaderboard: what is ranked, with what it stands on, cost, time, and the place on the frontiers."""
     told = {s.key: told_apart(s) for s in board.standings}
     names = next(iter(told.values()), {})
     differing = [name for name in names if len({words[name] for words in told.values()}) > 1]
-    columns: dict[str, Callable[[ModelStanding], Cell | str]] = {
+    columns: dict[str, Column] = {
         "model": lambda s: Cell(s.label, " · ".join(word for name in differing if (word := told[s.key][name]))),
-        "score": lambda s: cell(s.score, estimates.points),
-        "failures as 0": lambda s: cell(s.score_failures_as_zero, estimates.points),
-        "all trials, unscored as 0": lambda s: cell(s.score_all_trials, estimates.points),
-        "completed": lambda s: Cell(f"{s.completed} of {s.valid}", _not_valid(s)),
-        "tests passed": lambda s: cell(s.tests_passed, estimates.share),
+        **(_score_columns(board) if board.rank_by == "rubric" else resolve_tables.columns(board)),
         "cost a trial": estimates.cost,
-        "cost from": lambda s: SHORT[s.hosting] if s.cost_usd.value else figures.UNKNOWN,
+        "cost from": lambda s: SHORT[s.hosting] if s.ranked_cost_usd.value else figures.UNKNOWN,
         "time a trial": lambda s: cell(s.latency_seconds, estimates.duration),
         "frontier": _frontier,
     }
-    if all(s.tests_passed.value is None for s in board.standings):
-        del columns["tests passed"]
+    if board.rank_by == "resolved":
+        del columns["time a trial"]  # of completed ones, beside the time of a resolved task
     if board.rehearsal:
         del columns["frontier"]
     rows = [[form(standing) for form in columns.values()] for standing in board.standings]
     return table(list(columns), rows, words=("cost from",))
 
 
+def _score_columns(board: Leaderboard) -> dict[str, Column]:
+    """Return both denominators, completion, and the tests' word where there is one."""
+    columns: dict[str, Column] = {
+        "score": lambda s: cell(s.score, estimates.points),
+        "failures as 0": lambda s: cell(s.score_failures_as_zero, estimates.points),
+        "all trials, unscored as 0": lambda s: cell(s.score_all_trials, estimates.points),
+        "completed": lambda s: Cell(f"{s.completed} of {s.valid}", _not_valid(s)),
+        "tests passed": lambda s: cell(s.tests_passed, estimates.share),
+    }
+    if all(s.tests_passed.value is None for s in board.standings):
+        del columns["tests passed"]
+    return columns
+
+
 def reliability_table(board: Leaderboard) -> Table | None:
     """Return what repeats say; ``None``: nothing was repeated."""
+    if board.rank_by == "resolved":
+        return resolve_tables.reliability_table(board)
     rows = [
-        (s.label, what, str(found.tasks), cell(found.flip_rate, estimates.share), _pass_k(found))
+        (s.label, what, str(found.tasks), cell(found.flip_rate, estimates.share), by_k(found.pass_k))
         for s in board.standings
         for what, found in (("completed", s.completion_reliability), ("tests passed", s.tests_reliability))
         if found is not None
@@ -56,36 +71,33 @@ def reliability_table(board: Leaderboard) -> Table | None:
 
 def pair_table(board: Leaderboard) -> Table:
     """Return every pair: difference, interval, adjusted p, chance, and what may be said."""
-    columns = (
-        "pair",
-        "difference",
-        "failures as 0",
-        "completed",
-        "shared tasks",
-        "p (Holm)",
-        "first is better",
-        "verdict",
-    )
-    rows = [
-        (
-            f"{board.standing(pair.a).label} against {board.standing(pair.b).label}",
-            cell(pair.difference, estimates.signed_points),
-            _untested(pair.difference_failures_as_zero, estimates.signed_points),
-            Cell(_share_difference(pair), f"p {estimates.probability(pair.completion_p_holm)}"),
-            str(pair.difference.tasks),
-            estimates.probability(pair.p_holm),
-            estimates.chance(pair.probability_a_better),
-            pair.verdict,
-        )
-        for pair in board.pairs
-    ]
-    return table(columns, rows, words=("verdict",))
+    form = estimates.signed_points if board.rank_by == "rubric" else estimates.signed_percent
+    columns: dict[str, Callable[[PairedDifference], Cell | str]] = {
+        "pair": lambda pair: f"{board.standing(pair.a).label} against {board.standing(pair.b).label}",
+        _difference(board): lambda pair: cell(pair.difference, form),
+        "failures as 0": lambda pair: _untested(pair.difference_failures_as_zero, form),
+        "completed": lambda pair: Cell(_share_difference(pair), f"p {estimates.probability(pair.completion_p_holm)}"),
+        "shared tasks": lambda pair: str(pair.difference.tasks),
+        "p (Holm)": lambda pair: estimates.probability(pair.p_holm),
+        "first is better": lambda pair: estimates.chance(pair.probability_a_better),
+        "verdict": lambda pair: pair.verdict,
+    }
+    if board.rank_by == "resolved":
+        del columns["failures as 0"], columns["completed"]
+    rows = [[said(pair) for said in columns.values()] for pair in board.pairs]
+    return table(list(columns), rows, words=("verdict",))
+
+
+def _difference(board: Leaderboard) -> str:
+    return "difference" if board.rank_by == "rubric" else f"difference ({WORDS[board.rank_by].points})"
 
 
 def tier_table(board: Leaderboard) -> Table:
-    """Return score, completion and cost in each tier."""
-    tiers = tiers_of(board)
-    columns = ("model", *(f"{tier}: {what}" for tier in tiers for what in ("score", "completed", "cost")))
+    """Return what is ranked, on how many trials it stands, and cost in each tier."""
+    tiers, words = tiers_of(board), WORDS[board.rank_by]
+    by_rubric = board.rank_by == "rubric"
+    heads = (words.figure, "completed" if by_rubric else "checked", "cost")
+    columns = ("model", *(f"{tier}: {what}" for tier in tiers for what in heads))
     rows = []
     for standing in board.standings:
         cells = [Cell(standing.label)]
@@ -94,9 +106,10 @@ def tier_table(board: Leaderboard) -> Table:
             if of_tier is None:
                 cells += [Cell(figures.UNKNOWN)] * 3
                 continue
-            completed = f"{of_tier.completed} of {of_tier.valid}"
-            cost = cell(of_tier.cost_usd, estimates.dollars, "unknown")
-            cells += [cell(of_tier.score, estimates.points), Cell(completed), cost]
+            counted = of_tier.completed if by_rubric else of_tier.ranked.trials
+            cost = cell(of_tier.ranked_cost_usd, estimates.dollars, "unknown")
+            ranked = cell(of_tier.ranked, estimates.RANKED[board.rank_by])
+            cells += [ranked, Cell(f"{counted} of {of_tier.valid}"), cost]
         rows.append(cells)
     return table(columns, rows)
 
@@ -162,14 +175,6 @@ def _frontier(standing: ModelStanding) -> Cell:
         return Cell(figures.UNKNOWN)
     word = "yes" if combined.on_frontier else "own basis" if own.on_frontier else "no"
     return Cell(word, f"{estimates.chance(combined.probability)}; own {estimates.chance(own.probability)}")
-
-
-def _pass_k(found: Reliability) -> str:
-    return ", ".join(
-        f"k={one.k}: {estimates.share(one.probability.value)}"
-        for one in found.pass_k
-        if one.probability.value is not None
-    )
 
 
 def _total_cost(of: Figures) -> str:

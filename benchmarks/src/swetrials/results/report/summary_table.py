@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from swetrials.records.cost import Cost
 from swetrials.records.summary import RunSummary, SummaryTask
 from swetrials.results.report import wording as figures
+from swetrials.results.report.resolve_words import NOT_CHECKED, resolve_lines
 
 COLUMNS = (
     "task", "outcome", "artifacts", "turns", "fresh", "cache read", "cache write", "output",
@@ -54,8 +55,7 @@ def totals(summary: RunSummary) -> Sequence[tuple[str, str]]:
     parts = " + ".join(f"{figures.tokens(count, completeness)} {name}" for name, count in buckets.items())
     lines = [
         ("trials", f"{summary.num_tasks} ({_listed(summary.outcomes)})"),
-        *_scores(summary),
-        ("tests passed", _tests(summary)),
+        *_ranked(summary),
         ("tokens", f"{figures.total_tokens(summary.usage)} = {parts}"),
         ("cost", _cost(summary.cost)),
         ("time in agents", figures.seconds(summary.latency_seconds)),
@@ -79,6 +79,16 @@ def _elsewhere(summary: RunSummary) -> str:
     return f"{bound}{figures.amount(summary.spent_elsewhere_usd)} more"
 
 
+def _ranked(summary: RunSummary) -> Sequence[tuple[str, str]]:
+    """Return what models are ranked by, then the other thing where it is known."""
+    resolved = resolve_lines(summary.resolve) if summary.resolve else {"tests passed": "none were run"}
+    if resolved.get("resolved") == NOT_CHECKED:
+        resolved["resolved"] += ": swetrials judge --recursive --judge tests --folder RUN"
+    if summary.rank_by == "rubric":
+        return [*_scores(summary), *resolved.items()]
+    return [*resolved.items(), *(_scores(summary) if summary.num_scored else ())]
+
+
 def _scores(summary: RunSummary) -> Sequence[tuple[str, str]]:
     """Return the mean scores by what they are over; one line where no judge has been asked yet."""
     if all(task.score_status == "not_judged" for task in summary.tasks):
@@ -97,14 +107,6 @@ def _scores(summary: RunSummary) -> Sequence[tuple[str, str]]:
             "unscored as 0",
         ),
     ]
-
-
-def _tests(summary: RunSummary) -> str:
-    """Return the share over tasks and the trials behind it; they differ where tasks were repeated unequally."""
-    if not summary.tests_run:
-        return "none were run"
-    trials, share = f"{summary.tests_passed} of {summary.tests_run}", summary.tests_passed_share
-    return trials if share is None else f"{trials} ({share:.0%}, each task with one weight)"
 
 
 def _mean_cost(summary: RunSummary) -> str:

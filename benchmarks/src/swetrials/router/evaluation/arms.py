@@ -12,6 +12,7 @@ import numpy as np
 
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.router_evaluation import EvaluationTotals, PolicyName, PolicyTotals, RouterStatus
+from swetrials.results.rates import rate_difference
 from swetrials.results.resampling import dominant_share, mean_interval
 from swetrials.router.evaluation.measured import Measurement
 from swetrials.router.evaluation.ratios import ratio_interval
@@ -128,6 +129,9 @@ class Arm:
 
     def score_change(self) -> Estimate:
         """Return :attr:`score_delta` with its interval over tasks."""
+        sides = [{o.task: m.verdicts for o in self.outcomes if (m := of(o)).verdicts} for of in (_arm, _baseline)]
+        if all(sides) and any(o.arm is not o.baseline for o in self.outcomes):
+            return _with_few_digits(rate_difference(*sides).in_percent)
         interval = mean_interval(np.array([ours - theirs for ours, theirs in self.scores]))
         return Estimate(
             value=rounded(self.score_delta),
@@ -197,6 +201,14 @@ def policy_of(policy: PolicyName, arm: Arm, *, hindsight: bool = False) -> Polic
         tasks_failed=arm.failed,
         model_counts={model: float(count) for model, count in counts.items()},
     )
+
+
+_arm, _baseline = attrgetter("arm"), attrgetter("baseline")
+
+
+def _with_few_digits(estimate: Estimate) -> Estimate:
+    ends = {name: rounded(getattr(estimate, name)) for name in ("value", "low", "high")}
+    return estimate.model_copy(update=ends)
 
 
 def rounded(value: float | None) -> float | None:

@@ -1,8 +1,10 @@
 """What a reader has to know before believing an evaluation, each told where it applies."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
+from swetrials.records.dataset import RankBy
 from swetrials.records.router_evaluation import EvaluationRun
 from swetrials.router.routing import RoutingGround
 
@@ -22,7 +24,7 @@ def caveats(ground: RoutingGround, runs: Sequence[EvaluationRun], *, holdout: bo
         f"The intervals tell how much depends on the choice of these {tasks} tasks, with the picks as they are; tasks "
         f"of another kind than those of {rows[0].scope} are not covered."
     )
-    yield "A floor is compared with one judge's scores; nobody has checked whether work above it was good enough."
+    yield _OF_FLOORS[ground.rank_by]
     if holdout and (thin := _thinnest(ground)) is not None:
         yield thin
     if bases := _bases(ground):
@@ -41,6 +43,13 @@ def caveats(ground: RoutingGround, runs: Sequence[EvaluationRun], *, holdout: bo
         )
     if unmeasured := sum(row.actual_failed is None for row in runs[0].rows):
         yield f"On {unmeasured} of {tasks} tasks the model that the router picked was never run: these are in no total."
+
+
+_OF_FLOORS: Final[Mapping[RankBy, str]] = {
+    "rubric": "A floor is compared with one judge's scores; nobody has checked whether work above it was good enough.",
+    "resolved": "A floor is compared with resolve rates; a task that was run once is at 0 or 100, and so reaches every "
+    "floor or none.",
+}
 
 
 def _thinnest(ground: RoutingGround) -> str | None:

@@ -8,6 +8,7 @@ from math import hypot
 import altair as alt
 
 from swetrials.records.router_evaluation import CurvePoint, PolicyTotals, RouterEvaluation
+from swetrials.results.ranking import WORDS
 from swetrials.results.report.charts.labels import Box, Point, place
 from swetrials.results.report.charts.plane import Plane
 from swetrials.results.report.charts.style import (
@@ -54,9 +55,10 @@ def has_a_curve(evaluation: RouterEvaluation) -> bool:
 
 def curve_chart(evaluation: RouterEvaluation) -> alt.VConcatChart:
     """Return the chart of an evaluation that :func:`has_a_curve`: the plane of cost and score, and both by floor."""
+    axis = WORDS[evaluation.config.rank_by].short_axis
     by_floor = alt.hconcat(
         _by_floor(evaluation, "saved", "saved, of the baseline's cost (%)"),
-        _by_floor(evaluation, "score", "mean score (0 to 100)"),
+        _by_floor(evaluation, "score", axis),
         spacing=40,
     )
     both: alt.VConcatChart = alt.vconcat(_plane(evaluation), by_floor, spacing=26)
@@ -70,7 +72,7 @@ def _plane(evaluation: RouterEvaluation) -> Layers:
     curve = [point for point in _drawn(evaluation.curve) if point.holdout == held_out]
     spots = [*_spots(evaluation)]
     plane = _plane_around([*((s.cost, s.score) for s in spots), *(_place_of(point) for point in curve)])
-    x, y = plane.axes("total cost of all tasks (US dollars, logarithmic)", "mean score (0 to 100)")
+    x, y = plane.axes("total cost of all tasks (US dollars, logarithmic)", WORDS[evaluation.config.rank_by].short_axis)
     values = [{"cost": cost, "score": score, "floor": p.floor} for p in curve for cost, score in [_place_of(p)]]
     line = chart_of(values)
     kinds = list(dict.fromkeys(spot.kind for spot in spots))
@@ -158,13 +160,14 @@ def _by_floor(evaluation: RouterEvaluation, name: str, title: str) -> alt.Chart:
         }
         for point in _drawn(evaluation.curve)
     ]
+    unit = "%" if evaluation.config.rank_by == "resolved" else "points"
     known = list(dict.fromkeys(str(value["known"]) for value in values))
     scale = alt.Scale(domain=known, range=[BLUE, SKY][-len(known) :])
     dashes = alt.Scale(domain=known, range=[[1, 0], [4, 3]][-len(known) :])
     legend = alt.Legend(orient="top", direction="horizontal")
     line: alt.Chart = chart_of(values).mark_line(strokeWidth=1.6)
     chart: alt.Chart = line.encode(
-        x=alt.X("floor:Q", title="floor of every task (points)", scale=alt.Scale(zero=False, nice=False)),
+        x=alt.X("floor:Q", title=f"floor of every task ({unit})", scale=alt.Scale(zero=False, nice=False)),
         y=alt.Y(f"{name}:Q", title=title, scale=alt.Scale(zero=False)),
         stroke=alt.Stroke("known:N", title=None, scale=scale, legend=legend),
         strokeDash=alt.StrokeDash("known:N", title=None, scale=dashes, legend=legend),

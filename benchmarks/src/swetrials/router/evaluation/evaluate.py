@@ -8,7 +8,7 @@ import orjson
 
 from swetrials import __version__
 from swetrials.errors import KnownError
-from swetrials.records.dataset import TIERS, Complexity
+from swetrials.records.dataset import TIERS, Complexity, RankBy
 from swetrials.records.router_evaluation import (
     CurvePoint,
     EvaluatedTask,
@@ -20,6 +20,8 @@ from swetrials.records.router_evaluation import (
     RouterEvaluation,
     UnreachableFloor,
 )
+from swetrials.records.router_models import ranked_figure
+from swetrials.results.ranking import rank_by_of
 from swetrials.results.resampling import RESAMPLES, SEED
 from swetrials.results.results_tree import read_rows
 from swetrials.results.trial_row import TrialRow
@@ -64,11 +66,14 @@ class EvaluationRequest:
 
     available: tuple[str, ...] | None = None
     baseline: str | None = None
-    """``None``: the usable model with the highest mean score."""
+    """``None``: the usable model with the highest mean score, or resolve rate."""
 
     tie_band: float | None = None
     judge: str | None = None
     """Take this judge's scores, by its name or the beginning of it; ``None``: each trial's headline judge's."""
+
+    rank_by: RankBy | None = None
+    """Rank by this, whatever the trials' datasets rank by."""
 
 
 def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str], None]) -> RouterEvaluation:
@@ -82,9 +87,8 @@ def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str
     Raises:
         KnownError: a file, a name or a figure cannot be used; the message says which.
     """
-    rows = one_set(
-        read_rows(request.data, tell, request.judge), agent=request.harness, skill=request.skill, scope=request.scope
-    )
+    read = read_rows(request.data, tell, request.judge, request.rank_by)
+    rows = one_set(read, agent=request.harness, skill=request.skill, scope=request.scope)
     tiers, left_out = _tiers(rows, request.dataset)
     rows = [replace(row, tier=tiers[row.task]) for row in rows if row.task in tiers]
     table = None if request.judged_inputs is None else read_judged_inputs(request.judged_inputs)
@@ -94,7 +98,13 @@ def evaluate(request: EvaluationRequest, router_skill: Path, tell: Callable[[str
     if not tiers:
         raise EvaluationError(f"no task of {request.data} is left to evaluate: {_first_reason(left_out)}")
     allowed_file = None if request.no_allow_list else request.allowed_file or router_skill / "allowed-models.txt"
-    rule = RouterRule(router_skill, allowed_file=allowed_file, available=request.available, tie_band=request.tie_band)
+    rule = RouterRule(
+        router_skill,
+        allowed_file=allowed_file,
+        available=request.available,
+        tie_band=request.tie_band,
+        rank_by=rank_by_of(rows),
+    )
     ground = RoutingGround(rows, rule, _baseline(request, rule, rows), tiers)
     for task, reason in left_out.items():
         tell(f"left out: {task}: {reason}")
@@ -143,7 +153,8 @@ def _baseline(request: EvaluationRequest, rule: RouterRule, rows: Sequence[Trial
     if request.baseline is not None:
         return rule.model_named(entries, request.baseline)
     usable = set(rule.usable(entries))
-    scored = [(entry["mean_score"], entry["model"]) for entry in entries if entry["model"] in usable]
+    figure = ranked_figure(rank_by_of(rows))
+    scored = [(entry[figure], entry["model"]) for entry in entries if entry["model"] in usable]
     if not scored:
         name, why = next(iter(rule.reasons_against(entries).items()))
         raise EvaluationError(
@@ -289,6 +300,8 @@ def _config(request: EvaluationRequest, ground: RoutingGround) -> EvaluationConf
         available=request.available,
         baseline=ground.baseline,
         baseline_chosen="highest_mean_score" if request.baseline is None else "given",
+        rank_by=ground.rank_by,
+        rank_by_given=request.rank_by is not None,
         tie_band=ground.rule.tie_band,
         tie_band_given=request.tie_band is not None,
         seed=SEED,
@@ -299,7 +312,12 @@ def _config(request: EvaluationRequest, ground: RoutingGround) -> EvaluationConf
 def _provenance(request: EvaluationRequest, ground: RoutingGround) -> EvaluationProvenance:
     rows = ground.rows
     figures = sorted(
-        orjson.dumps((row.model, row.task, row.repeat, row.tier, row.valid, row.completed, row.score, row.cost_usd))
+        orjson.dumps(
+            (
+                *(row.model, row.task, row.repeat, row.tier, row.valid, row.completed, row.score, row.cost_usd),
+                *((row.counts_resolved,) if row.rank_by == "resolved" else ()),
+            )
+        )
         for row in rows
     )
     return EvaluationProvenance(

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from swetrials.errors import KnownError
-from swetrials.results.figures import Figures, mean
+from swetrials.results.figures import Figures
 from swetrials.results.mixtures import refuse_mixtures
+from swetrials.results.ranking import settled
+from swetrials.results.task_values import mean
 from swetrials.results.trial_row import TrialRow
 
 
@@ -19,21 +21,24 @@ class Measurement:
     """One model on one task: means over the valid repeats. Without a valid repeat, nothing is known."""
 
     score: float | None = None
-    """Mean of the completed repeats, 0 to 100."""
+    """What is ranked, 0 to 100: mean score of the completed repeats, or in percent how many resolved the task."""
 
     score_failures_as_zero: float | None = None
-    """The same with 0 for each repeat that failed."""
+    """The same with 0 for each repeat that failed; in a resolve rate these are 0, always."""
 
     cost_usd: float | None = None
     """Mean over all repeats, failed ones too; ``None``: one of them has no price."""
 
     failed: bool | None = None
-    """No repeat completed."""
+    """No repeat completed, so that there is no score; a failure has a resolve rate."""
 
     cost_basis: str | None = None
     cost_is_lower_bound: bool = False
     trials: int = 0
     """Valid repeats."""
+
+    verdicts: tuple[float, ...] = ()
+    """Where resolve rates are ranked, of each repeat in the rate: 1 resolved, 0 not."""
 
     def meets(self, floor: float) -> bool | None:
         """Whether the score reaches a floor; a failure does not, and without score or failure nobody knows."""
@@ -65,14 +70,16 @@ class Measurements:
 
 def _measurement(repeats: Sequence[TrialRow]) -> Measurement:
     of_task = Figures(repeats)
+    by_resolved = of_task.rank_by == "resolved"
     return Measurement(
-        score=of_task.mean_score,
-        score_failures_as_zero=of_task.mean_score_failures_as_zero,
+        score=of_task.mean_ranked,
+        score_failures_as_zero=of_task.mean_ranked if by_resolved else of_task.mean_score_failures_as_zero,
         cost_usd=mean(of_task.costs_of_valid),
-        failed=not of_task.completed,
+        failed=not by_resolved and not of_task.completed,
         cost_basis=" and ".join(sorted({row.cost_basis for row in repeats})),
         cost_is_lower_bound=any(row.cost_is_lower_bound for row in repeats),
         trials=len(repeats),
+        verdicts=tuple(of_task.resolve.values.get(repeats[0].task, ())) if by_resolved else (),
     )
 
 
@@ -101,7 +108,7 @@ def one_set(rows: Sequence[TrialRow], *, agent: str | None, skill: str | None, s
             raise MeasurementError(f"{flag} {chosen}: no such trials; there are {', '.join(found)}")
         kept = [row for row in kept if chosen in (None, of(row))]
     refuse_mixtures(kept)
-    return kept
+    return settled(kept)
 
 
 def tiers_of(rows: Iterable[TrialRow]) -> Mapping[str, str]:

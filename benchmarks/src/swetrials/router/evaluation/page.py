@@ -1,11 +1,14 @@
 """The page of an evaluation of the router, and its chart."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
+from swetrials.records.dataset import RankBy
 from swetrials.records.router_evaluation import EvaluationConfig, EvaluationRun, RouterEvaluation
+from swetrials.results.ranking import WORDS
 from swetrials.results.report.charts.drawing import Drawing, draw
 from swetrials.results.report.markdown import table
 from swetrials.router.evaluation import tables
@@ -15,17 +18,28 @@ from swetrials.store.files import write_atomically
 
 _METHOD = """\
 Every task has been done by every model already, so nothing is run: the router is asked which model to take, and what
-that model scored and cost on the task is looked up. Beside it stands one model on everything, the baseline.
+that model {did} and cost on the task is looked up. Beside it stands one model on everything, the baseline.
 
 - **The rule** is `route.py` of the skill swe-router itself: of the models that may be used and are expected to reach
-  the task's floor, the cheapest. Expected are a model's means of score and cost at the task's tier. Where no model
+  the task's floor, the cheapest. Expected are a model's means of {figure} and cost at the task's tier. Where no model
   reaches the floor, or none may be used, the baseline is kept.
 - **Held out**: for each task every mean is worked out again without that task's own trials. **In sample**: they count.
+{figures}- **Intervals** are at 95 %, by the studentised bootstrap over tasks, with the picks as they are."""
+
+
+_FIGURES: Final[Mapping[RankBy, str]] = {
+    "rubric": """\
 - **A task's figures** are means over its repeats: scores over those that completed, costs over all, as the money was
   spent. A task of which no repeat completed has failed: it has no score, and is below its floor.
 - **Saved** is total against total; the mean of the tasks' own percentages stands beside it. Mean scores are over the
-  tasks that have a score in both arms.
-- **Intervals** are at 95 %, by the studentised bootstrap over tasks, with the picks as they are."""
+  tasks that have a score in both arms.""",
+    "resolved": """\
+- **A task's figures** are means over its repeats: how many of 100 resolved it, however they ended, and costs over all,
+  as the money was spent. One that was run once is at 0 or 100. The
+  intervals of changes of the rate are Newcombe's.
+- **Saved** is total against total; the mean of the tasks' own percentages stands beside it. Resolve rates are over the
+  tasks that were checked in both arms.""",
+}
 
 
 def write_page(path: Path, evaluation: RouterEvaluation, out_json: Path | None) -> None:
@@ -57,13 +71,18 @@ def markdown(evaluation: RouterEvaluation, drawing: Drawing | None, made_by: str
     for run in evaluation.runs:
         lines += _run(evaluation, run)
     lines += [*_over_floors(evaluation, drawing), ""]
-    lines += [*_one_model(evaluation.runs), ""]
+    lines += [*_one_model(evaluation.runs, evaluation.config.rank_by), ""]
     lines += ["## What to keep in mind", "", *(f"- {caveat}" for caveat in evaluation.caveats), ""]
     if evaluation.tasks_left_out:
         lines += ["Left out of every figure:", ""]
         lines += [f"- `{task}`: {reason}" for task, reason in evaluation.tasks_left_out.items()] + [""]
-    lines += ["## How it was made", "", _METHOD, "", *_made_by(evaluation, made_by)]
+    lines += ["## How it was made", "", _method(evaluation.config.rank_by), "", *_made_by(evaluation, made_by)]
     return "\n".join(lines)
+
+
+def _method(rank_by: RankBy) -> str:
+    did = "scored" if rank_by == "rubric" else "resolved"
+    return _METHOD.format(did=did, figure=WORDS[rank_by].figure, figures=_FIGURES[rank_by] + "\n")
 
 
 def command(config: EvaluationConfig, out_json: Path | None, out_md: Path) -> str:
@@ -77,6 +96,7 @@ def command(config: EvaluationConfig, out_json: Path | None, out_md: Path) -> st
     words += ["--allowed-file", config.allowed_file] if config.allowed_file else []
     words += ["--baseline", config.baseline] if config.baseline_chosen == "given" else []
     words += ["--available", ",".join(config.available)] if config.available else []
+    words += ["--rank-by", config.rank_by] if config.rank_by_given else []
     words += ["--tie-band", f"{config.tie_band:g}"] if config.tie_band_given else []
     words += ["--out-json", out_json.as_posix()] if out_json else []
     return shlex.join([*words, "--out-md", out_md.as_posix()])
@@ -101,7 +121,8 @@ def _of_what(evaluation: RouterEvaluation) -> Iterator[str]:
     )
     if of.sources:
         yield f"The figures of the trials are imported, not measured by this harness: {'; '.join(of.sources)}."
-    chosen = "as asked for" if config.baseline_chosen == "given" else "the highest mean score of those that may be used"
+    highest = f"the highest {WORDS[config.rank_by].mean} of those that may be used"
+    chosen = "as asked for" if config.baseline_chosen == "given" else highest
     yield f"The baseline is `{config.baseline}` on everything: {chosen}."
 
 
@@ -111,8 +132,9 @@ def _in_short(evaluation: RouterEvaluation) -> Iterator[str]:
     if len(runs) == 1:
         yield from (f"- {sentence}" for sentence in sentences(evaluation, runs[0]))
         return
-    yield from [sweep_sentence(runs), ""]
-    yield from table(tables.FLOOR_COLUMNS, tables.floor_rows(runs))
+    rank_by = evaluation.config.rank_by
+    yield from [sweep_sentence(runs, WORDS[rank_by]), ""]
+    yield from table(*tables.in_words(tables.FLOOR_COLUMNS, tables.floor_rows(runs), rank_by))
     yield ""
     yield (
         "In brackets behind a percentage or a change: its 95 % interval; behind a count: that of "
@@ -122,16 +144,16 @@ def _in_short(evaluation: RouterEvaluation) -> Iterator[str]:
 
 def _run(evaluation: RouterEvaluation, run: EvaluationRun) -> Iterator[str]:
     """Yield what there is to say of one floor policy; of several, each under a heading of its own."""
-    mark = "##"
+    mark, rank_by = "##", evaluation.config.rank_by
     if len(evaluation.runs) > 1:
         mark = "###"
         yield from [f"## Floor {run.floor:g}", "", *(f"- {line}" for line in sentences(evaluation, run)), ""]
     yield from [f"{mark} Ways to choose models", ""]
-    yield from table(tables.POLICY_COLUMNS, tables.policy_rows(run))
+    yield from table(*tables.in_words(tables.POLICY_COLUMNS, tables.policy_rows(run, rank_by), rank_by))
     yield from ["", "In brackets: 95 % intervals. A star: nobody could have chosen so without knowing the results.", ""]
     if run.in_sample_totals is not None:
         yield from [f"{mark} Held out and in sample", ""]
-        yield from table(tables.IN_SAMPLE_COLUMNS, tables.in_sample_rows(run.totals, run.in_sample_totals))
+        yield from table(tables.IN_SAMPLE_COLUMNS, tables.in_sample_rows(run.totals, run.in_sample_totals, rank_by))
         yield ""
     yield from [f"{mark} Out of reach", ""]
     if run.unreachable:
@@ -143,7 +165,7 @@ def _run(evaluation: RouterEvaluation, run: EvaluationRun) -> Iterator[str]:
     else:
         yield "At every tier some model that may be used is expected to reach each floor, when all trials count."
     yield from ["", f"{mark} Task by task", ""]
-    yield from table(tables.TASK_COLUMNS, tables.task_rows(run.rows))
+    yield from table(*tables.in_words(tables.TASK_COLUMNS, tables.task_rows(run.rows), rank_by))
     yield ""
 
 
@@ -154,18 +176,20 @@ def _over_floors(evaluation: RouterEvaluation, drawing: Drawing | None) -> Itera
     yield ""
     if drawing is not None:
         yield from [f"![{drawing.description}]({quote(drawing.name)}.svg)", ""]
-    yield from table(columns, tables.curve_rows(evaluation.curve, holdout=holdout))
+    rows = tables.curve_rows(evaluation.curve, holdout=holdout)
+    yield from table(*tables.in_words(columns, rows, evaluation.config.rank_by))
     if holdout:
         yield from ["", "The last two columns are in sample, the others held out."]
 
 
-def _one_model(runs: Sequence[EvaluationRun]) -> Iterator[str]:
+def _one_model(runs: Sequence[EvaluationRun], rank_by: RankBy) -> Iterator[str]:
     yield "## One model on everything"
     yield ""
     # Each floor has its own number of tasks below it, and the floors of a sweep have no column each.
     columns = [name for name in tables.MODEL_COLUMNS if len(runs) == 1 or name != "below floor"]
     kept = [tables.MODEL_COLUMNS.index(name) for name in columns]
-    yield from table(columns, [[row[index] for index in kept] for row in tables.model_rows(runs[0].fixed_models)])
+    rows = [tuple(row[index] for index in kept) for row in tables.model_rows(runs[0].fixed_models)]
+    yield from table(*tables.in_words(columns, rows, rank_by))
 
 
 def _made_by(evaluation: RouterEvaluation, made_by: str) -> Iterator[str]:
@@ -182,8 +206,9 @@ def _made_by(evaluation: RouterEvaluation, made_by: str) -> Iterator[str]:
 def _drawing(name: str, evaluation: RouterEvaluation) -> Drawing | None:
     if not has_a_curve(evaluation):
         return None
+    words = WORDS[evaluation.config.rank_by]
     description = (
-        "Total cost and mean score of following the router at each floor, beside one model on everything; and what is "
-        "saved and scored by floor"
+        f"Total cost and {words.mean} of following the router at each floor, beside one model on everything; and what "
+        f"is saved and {words.known.split()[0]} by floor"
     )
     return draw(curve_chart(evaluation), name, "The router at each floor", description)

@@ -8,6 +8,7 @@ import numpy as np
 
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.router_evaluation import ChanceTest, PolicyTotals, Regret
+from swetrials.records.router_models import ranked_figure
 from swetrials.results.resampling import SEED, Floats
 from swetrials.router.evaluation.arms import Arm, ArmOutcome, policy_of, rounded
 from swetrials.router.routing import Needs, Routed, RoutingGround, arm_of
@@ -42,7 +43,7 @@ def policies(
         lines.append(policy_of("router_in_sample", arm_of(in_sample), hindsight=True))
     if ground.usable:
         cheapest = min(ground.usable, key=lambda model: (_mean(ground, model, "mean_cost_usd"), model))
-        best = max(ground.usable, key=lambda model: (_mean(ground, model, "mean_score"), model))
+        best = max(ground.usable, key=lambda model: (_mean(ground, model, ranked_figure(ground.rank_by)), model))
         lines.append(policy_of("cheapest", ground.one_model(needs, cheapest)))
         lines.append(policy_of("best_single_model", ground.one_model(needs, best)))
     if (as_good := _single_model_as_good(ground, needs, router)) is not None:

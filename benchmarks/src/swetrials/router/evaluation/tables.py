@@ -1,7 +1,9 @@
 """The tables of an evaluation of the router, for the terminal and for markdown alike."""
 
+import re
 from collections.abc import Sequence
 
+from swetrials.records.dataset import RankBy
 from swetrials.records.router_evaluation import (
     CurvePoint,
     EvaluatedTask,
@@ -10,6 +12,7 @@ from swetrials.records.router_evaluation import (
     PolicyTotals,
     UnreachableFloor,
 )
+from swetrials.results.ranking import WORDS
 from swetrials.results.report.wording import UNKNOWN, score
 from swetrials.router.evaluation.wording import dollars, percent, points, with_interval
 
@@ -32,7 +35,16 @@ UNREACHABLE_COLUMNS = ("tier", "floor", "nearest", "expected", "tasks")
 IN_SAMPLE_COLUMNS = ("", "held out", "in sample")
 
 
-def policy_rows(run: EvaluationRun) -> Rows:
+def in_words(columns: Sequence[str], rows: Rows, rank_by: RankBy) -> tuple[Sequence[str], Rows]:
+    """Return a table as it is called where something else than scores is ranked: heads renamed, empty columns gone."""
+    if rank_by == "rubric":
+        return columns, rows
+    kept = [index for index, name in enumerate(columns) if name != "failed"]
+    heads = [re.sub("(mean )?score", WORDS[rank_by].figure, columns[index]) for index in kept]
+    return heads, [tuple(row[index] for index in kept) for row in rows]
+
+
+def policy_rows(run: EvaluationRun, rank_by: RankBy) -> Rows:
     """Return the ways to choose models, the baseline first. What only hindsight can choose is marked."""
     known = "held out" if run.holdout else "in sample"
     rows: Rows = []
@@ -40,7 +52,7 @@ def policy_rows(run: EvaluationRun) -> Rows:
         # One model can be the best in more than one way: then one line tells them all.
         same = [other for other in run.policies if line.model and other.model == line.model]
         if not same or same[0] is line:
-            rows.append((_policy(same or [line], known), *_figures(line), _models(line.model_counts)))
+            rows.append((_policy(same or [line], known, rank_by), *_figures(line), _models(line.model_counts)))
     return rows
 
 
@@ -101,23 +113,25 @@ def unreachable_rows(floors: Sequence[UnreachableFloor]) -> Rows:
     ]
 
 
-def in_sample_rows(held_out: EvaluationTotals, in_sample: EvaluationTotals) -> Rows:
+def in_sample_rows(held_out: EvaluationTotals, in_sample: EvaluationTotals, rank_by: RankBy) -> Rows:
     """Return the totals with and without each task's own trials among what the router knew."""
     both = (held_out, in_sample)
-
-    return [
+    zeros, failed = "mean score, failures as 0", "failed"
+    rows = [
         ("total cost", *(dollars(totals.routed_total_cost_usd) for totals in both)),
         ("saved", *(with_interval(totals.cost_saving_pct_estimate, percent) for totals in both)),
         ("mean of the tasks' savings", *(percent(totals.mean_per_task_saving_pct) for totals in both)),
-        ("mean score", *(score(totals.routed_mean_score) for totals in both)),
+        (WORDS[rank_by].mean, *(score(totals.routed_mean_score) for totals in both)),
         ("change", *(with_interval(totals.mean_score_delta_estimate, points) for totals in both)),
-        ("mean score, failures as 0", *(score(totals.routed_mean_score_failures_as_zero) for totals in both)),
+        (zeros, *(score(totals.routed_mean_score_failures_as_zero) for totals in both)),
         ("below floor", *(str(totals.tasks_below_floor_routed) for totals in both)),
-        ("failed", *(str(totals.tasks_failed_routed) for totals in both)),
+        (failed, *(str(totals.tasks_failed_routed) for totals in both)),
         ("switched", *(str(totals.tasks_switched) for totals in both)),
         ("kept on baseline", *(str(sum(totals.tasks_kept_on_baseline.values())) for totals in both)),
         ("models", *(_models({name: float(n) for name, n in totals.model_counts.items()}) for totals in both)),
     ]
+    # In a resolve rate failures are.
+    return [row for row in rows if rank_by == "rubric" or row[0] not in (zeros, failed)]
 
 
 def curve_rows(points_: Sequence[CurvePoint], *, holdout: bool) -> Rows:
@@ -154,7 +168,7 @@ def _figures(line: PolicyTotals) -> tuple[str, ...]:
 _WAYS = {
     "baseline": "the baseline",
     "cheapest": "the cheapest",
-    "best_single_model": "the highest mean score",
+    "best_single_model": "the highest {mean}",
     "single_model_as_good": "the cheapest that is as good as the router *",
     "router": "the router, {known}",
     "router_in_sample": "the router, in sample *",
@@ -163,8 +177,8 @@ _WAYS = {
 }
 
 
-def _policy(same: Sequence[PolicyTotals], known: str) -> str:
-    ways = [_WAYS[line.policy].format(known=known) for line in same]
+def _policy(same: Sequence[PolicyTotals], known: str, rank_by: RankBy) -> str:
+    ways = [_WAYS[line.policy].format(known=known, mean=WORDS[rank_by].mean) for line in same]
     if any(line.policy in _ROUTED for line in same):
         return "; ".join(ways)
     return f"{same[0].model} on everything: {'; '.join(ways)}"

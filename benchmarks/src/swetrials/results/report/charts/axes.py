@@ -5,7 +5,9 @@ from math import ceil, floor, log10
 
 import altair as alt
 
-COST_TITLE = "mean cost of a completed trial (US dollars, log)"
+from swetrials.records.leaderboard import Leaderboard
+from swetrials.results.ranking import WORDS
+
 _STEPS = (1.0, 2.0, 5.0)
 _DOLLARS = (
     "datum.value >= 1 ? format(datum.value, '$,~f') : datum.value >= 0.1 ? format(datum.value, '$.2f') "
@@ -14,6 +16,11 @@ _DOLLARS = (
 
 _TWO_TICKS_DECADES = 0.7
 """Wherever it begins, so much of an axis has two ticks: from just above 2 it is 5 and 10."""
+
+
+def cost_title(board: Leaderboard) -> str:
+    """Return the title of an axis of mean costs."""
+    return f"mean cost of a {WORDS[board.rank_by].trial} (US dollars, log)"
 
 
 def dollar_ends(low: float, high: float, margin_decades: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Score against cost, with the noise of both, and the line of what nothing else beats."""
+"""What is ranked against cost, with the noise of both, and the line of what nothing else beats."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from itertools import pairwise
 import altair as alt
 
 from swetrials.records.leaderboard import Leaderboard, ModelStanding
-from swetrials.results.report.charts.axes import COST_TITLE, dollar_ends
+from swetrials.results.ranking import WORDS
+from swetrials.results.report.charts.axes import cost_title, dollar_ends
 from swetrials.results.report.charts.hosting import HOSTINGS, SHAPES
 from swetrials.results.report.charts.labels import Box, Point, place
 from swetrials.results.report.charts.plane import Plane
@@ -20,7 +21,7 @@ _MOST_NAMES = 30
 
 _MARGIN_POINTS, _MARGIN_DECADES = 2.0, 0.06
 _LEAST_POINTS = 10.0
-"""From end to end of the scores' axis: a point alone is not drawn as if tenths of a point mattered."""
+"""From end to end of the axis of what is ranked: a point alone is not drawn as if tenths of a point mattered."""
 
 
 _FIRST, _SECOND, _BEATEN = "on the frontier", "on that of its own cost basis only", "beaten by another"
@@ -38,7 +39,7 @@ class _Spot:
 
     @property
     def name(self) -> str:
-        return f"{self.standing.label} (at least)" if self.standing.cost_is_lower_bound else self.standing.label
+        return f"{self.standing.label} (at least)" if self.standing.ranked_cost_is_lower_bound else self.standing.label
 
     @property
     def on_a_frontier(self) -> bool:
@@ -60,7 +61,7 @@ class _Spot:
 
 
 def _spot(standing: ModelStanding) -> _Spot | None:
-    cost, score = standing.cost_usd, standing.score
+    cost, score = standing.ranked_cost_usd, standing.ranked
     if not cost.value or score.value is None:
         return None
     lowest_cost = cost.low or cost.value  # a logarithmic axis has no zero
@@ -74,7 +75,7 @@ def _spot(standing: ModelStanding) -> _Spot | None:
 
 
 def has_a_place(standing: ModelStanding) -> bool:
-    """Whether a line can be drawn: it has a score, and a cost that is known and above nothing."""
+    """Whether a line can be drawn: it has a figure to rank by, and a cost that is known and above nothing."""
     return _spot(standing) is not None
 
 
@@ -87,7 +88,7 @@ def frontier_chart(board: Leaderboard, size: Size) -> Layers:
     """Return the chart of a board of which at least one line :func:`has_a_place`."""
     spots = [spot for standing in board.standings if (spot := _spot(standing))]
     plane = _plane(spots, size)
-    x, y = plane.axes(COST_TITLE, "mean score of completed trials (0 to 100)")
+    x, y = plane.axes(cost_title(board), WORDS[board.rank_by].axis)
     models = chart_of([spot.values for spot in spots])
     noise = models.mark_rule(color=MUTED, opacity=0.45, strokeWidth=1.2)
     return alt.layer(

@@ -1,4 +1,4 @@
-"""Rows of figures with their intervals: scores, costs, the tiers side by side."""
+"""Rows of figures with their intervals: what is ranked, costs, the tiers side by side."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import altair as alt
 
 from swetrials.records.leaderboard import Estimate, Leaderboard
-from swetrials.results.report.charts.axes import COST_TITLE, dollar_axis, dollar_ends, rows_axis
+from swetrials.results.ranking import WORDS
+from swetrials.results.report.charts.axes import cost_title, dollar_axis, dollar_ends, rows_axis
 from swetrials.results.report.charts.hosting import HOSTINGS, SHAPES
 from swetrials.results.report.charts.sizes import Size
 from swetrials.results.report.charts.style import BLUE, ORANGE, PAPER, Layers, chart_of
@@ -41,27 +42,30 @@ class _Row:
     high: float
 
 
-_COMPLETED = _Kind("completed trials alone")
+_RANKED = _Kind("completed trials alone")
 _AS_ZERO = _Kind("a trial that failed counts 0", "diamond", ORANGE, PAPER, _BELOW_PIXELS)
 
 
 def score_chart(board: Leaderboard, size: Size) -> Layers:
-    """Return each line's mean score, and below it the mean with failures as 0 where it is another one."""
-    completed = list(_rows((s.label, _COMPLETED, s.score) for s in board.standings))
-    as_zero = list(_rows((s.label, _AS_ZERO, s.score_failures_as_zero) for s in board.standings if s.failures))
+    """Return what each line is ranked by; below a mean score, the one with failures as 0 where it is another one."""
+    ranked = list(_rows((s.label, _RANKED, s.ranked) for s in board.standings))
+    zeros = [] if board.rank_by == "resolved" else [s for s in board.standings if s.failures]
+    as_zero = list(_rows((s.label, _AS_ZERO, s.score_failures_as_zero) for s in zeros))
     labels = [s.label for s in board.standings]
-    x = _score_axis([*completed, *as_zero], "mean score (0 to 100)")
-    return _chart([*completed, *as_zero], x, rows_axis(labels), size)
+    x = _score_axis([*ranked, *as_zero], WORDS[board.rank_by].short_axis)
+    return _chart([*ranked, *as_zero], x, rows_axis(labels), size)
 
 
 def cost_chart(board: Leaderboard, size: Size) -> Layers:
     """Return each mean cost that is known and above nothing, cheapest first, on a logarithmic axis."""
-    priced = sorted((s for s in board.standings if s.cost_usd.value), key=lambda s: s.cost_usd.value or 0.0)
-    rows = list(_rows((s.label, _Kind(HOSTINGS[s.hosting], SHAPES[s.hosting]), s.cost_usd) for s in priced))
+    priced = sorted(
+        (s for s in board.standings if s.ranked_cost_usd.value), key=lambda s: s.ranked_cost_usd.value or 0.0
+    )
+    rows = list(_rows((s.label, _Kind(HOSTINGS[s.hosting], SHAPES[s.hosting]), s.ranked_cost_usd) for s in priced))
     low, high = dollar_ends(min(row.low or row.value for row in rows), max(row.high for row in rows), _MARGIN_DECADES)
     x = alt.X(
         "value:Q",
-        title=COST_TITLE,
+        title=cost_title(board),
         scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
         axis=dollar_axis(low, high),
     )
@@ -69,14 +73,14 @@ def cost_chart(board: Leaderboard, size: Size) -> Layers:
 
 
 def tier_chart(board: Leaderboard) -> alt.HConcatChart:
-    """Return each line's mean score in each tier, one panel a tier; a tier in which nothing was scored has none."""
+    """Return what each line is ranked by in each tier, one panel a tier; a tier without such figures has none."""
     labels = [s.label for s in board.standings]
     panels = {
         tier: rows
         for tier in tiers_of(board)
-        if (rows := list(_rows((s.label, _COMPLETED, s.tiers[tier].score) for s in board.standings if tier in s.tiers)))
+        if (rows := list(_rows((s.label, _RANKED, s.tiers[tier].ranked) for s in board.standings if tier in s.tiers)))
     }
-    x = _score_axis([row for rows in panels.values() for row in rows], "mean score")
+    x = _score_axis([row for rows in panels.values() for row in rows], WORDS[board.rank_by].mean)
     size = Size(_TIER_WIDTH)
     return alt.hconcat(
         *(

@@ -1,4 +1,4 @@
-"""Every pair: by how much the one scores above the other, and where that cannot be told."""
+"""Every pair: by how much the one is ranked above the other, and where that cannot be told."""
 
 from swetrials.records.leaderboard import Leaderboard, PairedDifference
 from swetrials.results.report.charts.cells import ChartCell, Grid, grid_chart
@@ -10,7 +10,7 @@ UNTOLD = "?"
 
 
 def pair_chart(board: Leaderboard) -> Layers:
-    """Return the matrix: in each row, by how many points its model scores above the column's.
+    """Return the matrix: in each row, by how many points its model is ranked above the column's.
 
     The more points lie between the two, the darker; tied pairs are grey and tell none.
     """

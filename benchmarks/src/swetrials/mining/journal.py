@@ -1,0 +1,75 @@
+"""The journal: a line of JSON for each candidate that has a verdict, on disk before the next one begins."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from swetrials.errors import UsageError
+from swetrials.records.mined import MinedVerdict
+
+JOURNAL = "journal.jsonl"
+"""Its name in the folder that mining writes."""
+
+
+@dataclass
+class Journal:
+    """Verdicts by commit, as far as they were made with the same options.
+
+    Attributes:
+        path: the file.
+        asked_sha256: of the options that a verdict depends on.
+        known: the verdicts.
+    """
+
+    path: Path
+    asked_sha256: str
+    known: dict[str, MinedVerdict] = field(default_factory=dict)
+
+    @property
+    def verdicts(self) -> Mapping[str, MinedVerdict]:
+        """What is known of each candidate, by commit."""
+        return self.known
+
+    def add(self, verdict: MinedVerdict) -> None:
+        """Put a verdict on disk.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        line = verdict.model_dump_json() + "\n"
+        with self.path.open("ab") as file:
+            file.write(line.encode(errors="replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        self.known[verdict.commit] = verdict
+
+
+def open_journal(folder: Path, asked_sha256: str) -> Journal:
+    """Return the journal in a folder, which may be new. A line that a kill has cut off is taken away.
+
+    Raises:
+        UsageError: it is no journal.
+        OSError: it cannot be read, or mended.
+    """
+    path = folder / JOURNAL
+    journal = Journal(path, asked_sha256)
+    data = path.read_bytes() if path.exists() else b""
+    whole = data[: data.rfind(b"\n") + 1]
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            verdict = MinedVerdict.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise UsageError(
+                f"{path}:{number} is no verdict of this version: {where}: {first['msg']}; remove the file to mine anew"
+            ) from None
+        if verdict.asked_sha256 == asked_sha256:
+            journal.known[verdict.commit] = verdict
+    if len(whole) < len(data):
+        with path.open("r+b") as file:
+            file.truncate(len(whole))
+    return journal
