@@ -161,7 +161,7 @@ async def _verified_in(
         seen = view.having(reach.variables)
         run = partial(_run, view=seen, place=place, reach=reach)
         cut_off = reach.network == "none" and reach.door is None
-        hidden = _HiddenFiles(seen.outside.checkout, submission.hidden_files)
+        hidden = _HiddenFiles(seen.outside, submission.hidden_files, place.environment)
         verified = await _commands_run(
             verify, run, Reporting(verify.report, seen, place.redactor.text), hidden, cut_off
         )
@@ -181,20 +181,23 @@ async def _verified_in(
 class _HiddenFiles:
     """The hidden files of a checkout: code of the patch runs beside them, and may write to them."""
 
-    checkout: Path
+    space: Space
     given: Mapping[str, Path]
+    environment: Environment
     rewritten: list[str] = field(default_factory=list)
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
         """Have them as they are given when a command begins, and note which are written to until it ends."""
         try:
-            await to_thread.run_sync(place_hidden_files, self.checkout, self.given)
+            await to_thread.run_sync(place_hidden_files, self.space.checkout, self.given)
+            # As a command's start would: what changes hands then would look like something that was written to.
+            await to_thread.run_sync(self.environment.hand_over, self.space)
         except (PlacementError, PermissionError) as error:
             raise NotVerifiedError(str(error), of_patch=True, patch_applied=True) from None
-        before = await to_thread.run_sync(stamps, self.checkout, self.given)
+        before = await to_thread.run_sync(stamps, self.space.checkout, self.given)
         yield
-        after = await to_thread.run_sync(stamps, self.checkout, self.given)
+        after = await to_thread.run_sync(stamps, self.space.checkout, self.given)
         self.rewritten += [path for path in before if before[path] != after[path] and path not in self.rewritten]
 
 
