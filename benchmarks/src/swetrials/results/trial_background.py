@@ -71,10 +71,30 @@ class RubricBackground(RecordPart):
     judge: JudgeBackground | None = None
 
 
+class VerificationFindingPart(RecordPart):
+    """Of ``tests.findings``."""
+
+    kind: str
+    file: str | None = None
+    told: str = ""
+
+    @property
+    def message(self) -> str:
+        """What was found, with the file that it is in."""
+        return f"{self.file}: {self.told}" if self.file and self.file not in self.told else self.told
+
+
+class TestsBackground(RecordPart):
+    """Of ``tests``."""
+
+    findings: tuple[VerificationFindingPart, ...] = ()
+
+
 class EvaluationBackground(ScoresPart):
     """Of ``eval.json``."""
 
     rubric: RubricBackground | None = None
+    tests: TestsBackground | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +104,8 @@ class TrialBackground:
     row: TrialRow
     metrics: MetricsBackground
     rubric: RubricBackground | None
+    verification: tuple[VerificationFindingPart, ...] = ()
+    """What the patch touches of its own verdict."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +132,8 @@ def read_backgrounds(tree: Path, rows: Iterable[TrialRow]) -> list[TrialBackgrou
 def _read(folder: TrialFolder, row: TrialRow) -> TrialBackground:
     metrics = read_part(folder.file_to_read, MetricsBackground)
     scores = read_scores(folder, metrics.trial.id, EvaluationBackground)
-    return TrialBackground(row, metrics, scores.rubric if scores else None)
+    found = scores.tests.findings if scores and scores.tests else ()
+    return TrialBackground(row, metrics, scores.rubric if scores else None, found)
 
 
 def counted_findings(backgrounds: Iterable[TrialBackground]) -> list[FindingCount]:
@@ -119,6 +142,8 @@ def counted_findings(backgrounds: Iterable[TrialBackground]) -> list[FindingCoun
     for background in backgrounds:
         for finding in background.metrics.findings:
             found.setdefault((finding.severity, finding.code), []).append((finding.message, background.row))
+        for touched in background.verification:
+            found.setdefault(("warning", f"tests: {touched.kind}"), []).append((touched.message, background.row))
     order = {"error": 0, "warning": 1, "info": 2}
     counts = [
         FindingCount(code, severity, told[0][0], tuple({row.folder: row for _, row in told}.values()))
