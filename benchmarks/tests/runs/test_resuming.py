@@ -142,6 +142,11 @@ def test_a_tag_that_moved_is_what_the_next_run_checks_out(yard: Yard) -> None:
     assert folder_of(yard).metrics().provenance.commit == now
 
 
+def test_a_trial_says_what_its_dataset_ranks_by(yard: Yard) -> None:
+    run(bench_of(yard), QUICK)  # every task of it has verify
+    assert folder_of(yard).metrics().trial.rank_by == yard.dataset().dataset.ranked_by == "resolved"
+
+
 def test_nothing_is_asked_of_the_model_where_nothing_is_to_run(yard: Yard) -> None:
     run(bench_of(yard), QUICK)
     watcher = Watcher()
