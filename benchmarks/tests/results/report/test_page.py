@@ -185,10 +185,11 @@ def test_tests_that_passed_in_an_incomplete_trial_are_told_as_what_they_count(tm
 
 def test_where_what_is_resolved_is_ranked_the_page_tells_what_the_rate_stands_on_and_no_score(tmp_path: Path) -> None:
     cost = Cost(amount_usd=2.0, basis="metered", status="complete")
+    touched = {"kind": "runner-file", "file": "conftest.py", "told": "put back; without it the tests fail"}
     verdicts: dict[str, dict[str, object]] = {
         "one": {"passed": True, "resolved": True, "report": "unittest", "evidence": "tests"},
         "two": {"passed": True, "resolved": True},
-        "three": {"passed": False, "resolved": False, "evidence": "weak"},
+        "three": {"passed": False, "resolved": False, "evidence": "weak", "findings": [touched]},
         "four": {"status": "unscored", "void_reason": "gold fails as well", "passed": None},
     }
     for model in ("a", "b"):
@@ -209,6 +210,9 @@ def test_where_what_is_resolved_is_ranked_the_page_tells_what_the_rate_stands_on
     assert [cell.text for cell in by_name["tests"].tables[0].rows[0]] == [
         "a", "1", "1", "1", "0", "0", "-", "1", "0", "0",
     ]  # fmt: skip
+    [finding] = by_name["caveats"].tables[0].rows
+    assert [cell.text for cell in finding[:3]] == ["tests: runner-file", "warning", "2"]
+    assert finding[4].text == "conftest.py: put back; without it the tests fail"
     assert any("by exit codes alone" in point for point in by_name["caveats"].points)
     assert {"judge", "artifacts"}.isdisjoint(by_name)
     assert not re.search(r"\bscores?\b|rubric", Page(made.html()).text)
