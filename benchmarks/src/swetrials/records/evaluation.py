@@ -190,9 +190,14 @@ class VerificationFinding(Record):
     told: str = Field(description="what was found, and what became of it")
 
     @property
+    def message(self) -> str:
+        """What was found, with the file's name."""
+        return f"{self.file}: {self.told}" if self.file else self.told
+
+    @property
     def line(self) -> str:
-        """The finding in one line, with the file's name."""
-        return f"{self.kind}: {f'{self.file}: ' if self.file else ''}{self.told}"
+        """The finding in one line, with its kind."""
+        return f"{self.kind}: {self.message}"
 
 
 class CanaryTest(Record):

@@ -121,7 +121,10 @@ def _read(folder: TrialFolder, row: TrialRow) -> TrialBackground:
     metrics = read_part(folder.file_to_read, MetricsBackground)
     scores = read_scores(folder, metrics.trial.id, EvaluationBackground)
     touched = scores.tests.findings if scores and scores.tests else ()
-    findings = (*metrics.findings, *(Finding(code=f"tests: {one.kind}", severity="warning", message=one.line) for one in touched))
+    findings = (
+        *metrics.findings,
+        *(Finding(code=f"tests: {one.kind}", severity="warning", message=one.message) for one in touched),
+    )
     return TrialBackground(row, metrics, scores.rubric if scores else None, findings)
 
 

@@ -46,7 +46,6 @@ def test_a_rehearsal_ranks_nothing_and_leads_to_a_real_run() -> None:
     assert texts.keys() >= {"one_model", "one_run_each", "few_tasks"}
     assert not texts.keys() & {"scored_by_rubric", "exit_codes_only"}, "single tests decided"
     assert "not_sealed" not in texts, "its trials were sealed"
-    assert "not_sealed" in {missing.code for missing in found.parts[0].not_earned}, "these ran before there were seals"
     assert found.next_command.startswith("swetrials e2e --provider endpoint")
 
 
