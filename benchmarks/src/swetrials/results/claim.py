@@ -52,7 +52,7 @@ def _only_candidate(rows: Sequence[TrialRow]) -> CandidateTrials:
 
 
 def _cost_ratio(a: CandidateTrials, b: CandidateTrials) -> CostRatio:
-    if not a.ranked_costs or not b.ranked_costs:
+    if a.ranked_without_cost or b.ranked_without_cost:
         return CostRatio(ratio=Estimate())
     differences = task_differences(a.ranked_costs, b.ranked_costs)
     return CostRatio(
