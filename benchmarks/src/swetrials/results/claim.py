@@ -52,13 +52,12 @@ def _only_candidate(rows: Sequence[TrialRow]) -> CandidateTrials:
 
 
 def _cost_ratio(a: CandidateTrials, b: CandidateTrials) -> CostRatio:
-    same_basis = a.hosting == b.hosting
-    if not a.ranked_costs or not b.ranked_costs:
-        return CostRatio(ratio=Estimate(), same_basis=same_basis)
+    if a.ranked_without_cost or b.ranked_without_cost:
+        return CostRatio(ratio=Estimate())
     differences = task_differences(a.ranked_costs, b.ranked_costs)
     return CostRatio(
         ratio=ratio_of_means(a.ranked_costs, b.ranked_costs),
         p=sign_flip_p(differences) if len(differences) > 1 else None,
         lower_bound=a.ranked_costs_are_lower_bound or b.ranked_costs_are_lower_bound,
-        same_basis=same_basis,
+        same_basis=a.hosting == b.hosting,
     )

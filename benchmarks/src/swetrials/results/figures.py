@@ -122,6 +122,13 @@ class Figures:
         return self.resolve.costs if self.rank_by == "resolved" else self.known_costs
 
     @property
+    def ranked_without_cost(self) -> int:
+        """Trials of :attr:`ranked_costs` the cost of which is not known."""
+        if self.rank_by != "resolved":
+            return self.trials_without_cost
+        return sum(row.cost_usd is None for row in self.resolve.counted)
+
+    @property
     def ranked_costs_are_lower_bound(self) -> bool:
         """:attr:`ranked_costs` are at least what they say."""
         return self.resolve.costs_are_lower_bound if self.rank_by == "resolved" else self.cost_is_lower_bound
