@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from swetrials.workspace.git import GitBounds, GitError, lay_out_repository, run_git, sealed_environment
-from swetrials.workspace.safe_read import open_left
+from swetrials.workspace.safe_read import read_left
 
 _LIMIT_SECONDS = 30.0
 _BOUNDS = GitBounds(memory_bytes=2 * 1024**3, printed_bytes=128 * 1024**2)
@@ -84,10 +84,4 @@ def _ref(git_dir: Path, name: bytes) -> bytes:
 
 
 def _read(folder: Path, name: str, most_bytes: int) -> bytes:
-    """Return what a plain file holds; nothing where there is none, or where it is larger than it may be."""
-    file = open_left(folder, name)
-    if file is None:
-        return b""
-    with file:
-        data = file.read(most_bytes + 1)
-    return data if len(data) <= most_bytes else b""
+    return read_left(folder, name, most_bytes) or b""

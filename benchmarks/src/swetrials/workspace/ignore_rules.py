@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from swetrials.workspace.git import run_git, sealed_environment
-from swetrials.workspace.safe_read import open_left
+from swetrials.workspace.safe_read import read_left
 from swetrials.workspace.work_tree import WorkTree, folders_of
 
 GITIGNORE = b".gitignore"
@@ -71,11 +71,8 @@ def ignored_by(rules: Rules, names: Sequence[bytes], git_dir: Path, scratch: Pat
 def _rules_left(tree: WorkTree) -> Iterator[tuple[bytes, bytes]]:
     for path in filter(is_rules, tree.found):
         place = tree.root / os.fsdecode(path)
-        if (file := open_left(place.parent, place.name)) is not None:
-            with file:
-                text = file.read(_LARGEST_RULES_BYTES + 1)
-            if len(text) <= _LARGEST_RULES_BYTES:
-                yield path, text
+        if (text := read_left(place.parent, place.name, _LARGEST_RULES_BYTES)) is not None:
+            yield path, text
 
 
 def collapsed(names: Collection[bytes], kept: Iterable[bytes]) -> list[bytes]:

@@ -40,6 +40,16 @@ def open_left(folder: Path, name: str) -> BinaryIO | None:
         return None
 
 
+def read_left(folder: Path, name: str, most_bytes: int) -> bytes | None:
+    """Return what a plain file holds; ``None``: there is none, it cannot be read, or it is larger than it may be."""
+    file = open_left(folder, name)
+    if file is None:
+        return None
+    with file:
+        data = file.read(most_bytes + 1)
+    return data if len(data) <= most_bytes else None
+
+
 def kind_of(mode: int) -> str:
     """Say what lies somewhere, by its mode."""
     kinds = ((stat.S_ISREG, "a file"), (stat.S_ISDIR, "a folder"), (stat.S_ISLNK, "a symbolic link"))
