@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from swetrials.errors import UsageError
-from swetrials.mining.commit_files import CommitFiles
 from swetrials.mining.environment_of_day import ways_to_prepare
 from swetrials.mining.history import open_history
 from swetrials.mining.journal import open_journal
+from swetrials.mining.mirror_reader import MirrorReader
 from swetrials.mining.project_files import ProjectFiles, project_files
 from swetrials.mining.runners import asked_runner, runner_of
 from swetrials.records.mined import MINING_REFUSAL_REASONS, MINING_REFUSALS, MinedVerdict
@@ -111,14 +111,14 @@ def test_a_project_in_a_folder_is_installed_and_tested_there(tmp_path: Path) -> 
         (repo / name).write_text("[project]\nname = 'it'\n" if name.endswith(".toml") else "")
     commit_all(repo, "Begin")
     history = open_history(Repositories.below(tmp_path), str(repo))
-    found = project_files(CommitFiles(history.mirror), history.head, ["part/src/it/a.py", "part/tests/test_a.py"])
+    found = project_files(MirrorReader(history.mirror), history.head, ["part/src/it/a.py", "part/tests/test_a.py"])
     assert (found.folder, sorted(found.paths)) == ("part", ["pyproject.toml", "src/it/a.py", "tests/test_a.py"])
     runner = runner_of(found, [("part/tests/test_a.py", FUNCTION)])
     assert runner is not None
     assert runner.inside("part").commands == (("sh", "-c", "cd part && exec python -m pytest tests"),)
     first, *_ = ways_to_prepare(found, runner, datetime(2024, 1, 5, tzinfo=UTC), "", find_project())
     assert first.spec.setup[0][:4] == ("uv", "--directory", "part", "pip")
-    both = project_files(CommitFiles(history.mirror), history.head, ["part/src/it/a.py", "other/a.js"])
+    both = project_files(MirrorReader(history.mirror), history.head, ["part/src/it/a.py", "other/a.js"])
     assert both.folder == ""
 
 

@@ -30,6 +30,9 @@ CODE = re.compile(
 )
 """Suffixes of files that are programs."""
 
+SCRIPTS = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts"})
+"""Suffixes of files in JavaScript and TypeScript."""
+
 _CONFIGURATION = re.compile(r"(\.?\w+rc|.+\.config)\.[cm]?[jt]s|noxfile\.py|[gG]runtfile\.js|[gG]ulpfile\.js|tasks\.py")
 
 

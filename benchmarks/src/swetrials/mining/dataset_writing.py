@@ -10,16 +10,13 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
 from ruamel.yaml.scalarstring import LiteralScalarString
 
-from swetrials.mining.drafts import Draft
+from swetrials.mining.drafts import GOLD, HIDDEN, Draft
 from swetrials.records.dataset import Task
 from swetrials.records.mined import MinedVerdict
 from swetrials.records.record import SCHEMA_VERSION
 from swetrials.store.checked_file import write_checked
 from swetrials.store.documents import load_dataset
 from swetrials.store.files import write_atomically
-
-HIDDEN, GOLD = "hidden", "gold"
-"""Folders beside the dataset: what tests need, and the changes that people made."""
 
 _NEVER_FOLDED = 1_000_000
 _MOST_ON_A_LINE, _MOST_OF_A_WORD = 30, 60

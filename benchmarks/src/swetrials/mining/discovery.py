@@ -13,9 +13,9 @@ import anyio
 from swetrials.checking.control_runs import ControlRun, Controls, differing
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
-from swetrials.mining.drafts import Draft, Refused
+from swetrials.mining.drafts import GOLD, HIDDEN, Draft, Refused
 from swetrials.mining.runners import Runner
-from swetrials.records.dataset import MOST_OF_A_TEST_ID, Task, Verify
+from swetrials.records.dataset import Task, Verify, runner_test_id
 from swetrials.records.environment import EnvironmentSpec
 from swetrials.records.evaluation import CommandResult, TestState
 from swetrials.records.mined import MiningMark
@@ -28,7 +28,6 @@ _LIMITS_SECONDS = (15.0, 60.0, 300.0, 900.0, 3600.0)
 
 _RED: frozenset[TestState] = frozenset({"failed", "error", "missing"})
 _NAMED = 5
-_NO_FILE = "000000"
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,8 @@ class Trying:
             report=self.runner.report,
             fail_to_pass=found.fail_to_pass if found else (),
             pass_to_pass=found.pass_to_pass if found else "all",
-            hidden_files={path: f"hidden/{name}/{path}" for path in sorted(self.hidden)},
-            solution=f"gold/{name}.patch",
+            hidden_files={path: f"{HIDDEN}/{name}/{path}" for path in sorted(self.hidden)},
+            solution=f"{GOLD}/{name}.patch",
             timeout_seconds=found.timeout_seconds if found else self.limit_seconds,
         )
 
@@ -143,7 +142,7 @@ async def discover(trying: Trying, times: int) -> TestsFound | Refused:
     parents = replace(submission, hidden_files={})
     own = Controls(parents, verify, trying.place, trying.limiter)
     masked: frozenset[str] = frozenset()
-    if missing and any(file.old_mode != _NO_FILE for file in trying.draft.candidate.split.hidden):
+    if missing and any(not file.is_new for file in trying.draft.candidate.split.hidden):
         parent = await own.run(b"", limit)
         if parent.verified is None or not parent.told:
             return Refused("parent-fails", _words_of(parent))
@@ -193,14 +192,18 @@ async def _why_none(trying: Trying, gold: ControlRun, own: Controls, times: int)
 
 
 def _passed(run: ControlRun) -> list[str]:
-    differing = run.verified.states.differing if run.verified else set()
-    return sorted(one for one in run.told if run.state(one) == "passed" and one not in differing and _is_an_id(one))
+    """Return the tests that passed, without those that a report tells twice and not alike."""
+    unclear = run.verified.states.differing if run.verified else set()
+    return sorted(one for one in run.told if run.state(one) == "passed" and one not in unclear and _is_an_id(one))
 
 
 def _is_an_id(test_id: str) -> bool:
     """Whether a dataset can name a test so."""
-    plain = test_id == test_id.strip() and not test_id.startswith("-") and test_id.isprintable()
-    return bool(test_id) and plain and len(test_id) <= MOST_OF_A_TEST_ID
+    try:
+        runner_test_id(test_id)
+    except ValueError:
+        return False
+    return True
 
 
 def _words_of(run: ControlRun) -> str:

@@ -7,12 +7,15 @@ from datetime import datetime
 from pathlib import Path
 
 from swetrials.mining.candidates import Split, touches_manifests
-from swetrials.mining.commit_files import CommitFiles
 from swetrials.mining.history import Change
+from swetrials.mining.mirror_reader import MirrorReader
 from swetrials.mining.statement import Statement, judged, statement_of
-from swetrials.mining.untold_names import names_used, signatures_of, test_names
+from swetrials.mining.untold_names import identifiers, names_used, signatures_of, test_names
 from swetrials.records.mined import MiningMark, MiningRefusal
 from swetrials.workspace.patch_sections import patch_sections
+
+HIDDEN, GOLD = "hidden", "gold"
+"""Folders beside the dataset: what tests need, and the changes that people made."""
 
 _LFS = "version https://git-lfs.github.com/spec/"
 _MOST_HIDDEN_BYTES = 5_000_000
@@ -97,12 +100,12 @@ class Refused:
     told: str = ""
 
 
-def draft_of(candidate: MiningCandidate, files: CommitFiles, texts: Mapping[int, str]) -> Draft | Refused:
+def draft_of(candidate: MiningCandidate, mirror: MirrorReader, texts: Mapping[int, str]) -> Draft | Refused:
     """Return a candidate with what its task is made of, or why there can be none.
 
     Args:
         candidate: a change.
-        files: of the repository's commits.
+        mirror: of the repository.
         texts: of issues and requests, by number.
 
     Raises:
@@ -110,53 +113,54 @@ def draft_of(candidate: MiningCandidate, files: CommitFiles, texts: Mapping[int,
     """
     parent, commit = candidate.parent, candidate.change.commit
     hidden_files = candidate.split.hidden
-    contents = files.blobs([file.blob for file in hidden_files])
+    contents = mirror.blobs([file.blob for file in hidden_files])
     hidden = {
         file.path: HiddenFile(data, file.is_executable) for file, data in zip(hidden_files, contents, strict=True)
     }
     if sum(map(len, contents)) > _MOST_HIDDEN_BYTES:
         return Refused("too-large", f"its tests have {sum(map(len, contents)):,} bytes")
-    solution = files.patch(parent, commit, hidden)
+    solution = mirror.patch(parent, commit, hidden)
     source = {file.path for file in candidate.split.source}
     sections = patch_sections(solution)
     added = [line for section in sections if source.intersection(section.paths) for line in section.added_lines]
     if _LFS.encode() in solution or any(data.startswith(_LFS.encode()) for data in contents):
         return Refused("binary-or-lfs", "git LFS keeps it")
     tests = {path: file.data for path, file in hidden.items()}
-    told = _statement(candidate, files, tests, added, texts)
+    told = _statement(candidate, mirror, tests, added, texts)
     if told.reason:
         return Refused(told.reason, told.evidence)
-    return _with_interface(candidate, files, told.text, tests, hidden, solution, added)
+    return _with_interface(candidate, mirror, told.text, tests, hidden, solution, added)
 
 
 def _statement(
     candidate: MiningCandidate,
-    files: CommitFiles,
+    mirror: MirrorReader,
     tests: Mapping[str, bytes],
     added: list[str],
     texts: Mapping[int, str],
 ) -> Statement:
     text = statement_of(candidate.change.message, texts)
-    names = sorted(test_names(tests) - files.words_there(candidate.parent, sorted(test_names(tests))))
-    return judged(text, added, names)
+    names = sorted(test_names(tests))
+    known = mirror.words_there(candidate.parent, names)
+    return judged(text, added, [name for name in names if name not in known])
 
 
 def _with_interface(
     candidate: MiningCandidate,
-    files: CommitFiles,
+    mirror: MirrorReader,
     text: str,
     tests: Mapping[str, bytes],
     hidden: Mapping[str, HiddenFile],
     solution: bytes,
     added: list[str],
 ) -> Draft | Refused:
-    brought = set(re.findall(r"[A-Za-z_$][\w$]*", "\n".join(added)))
-    said = {word.lower() for word in re.findall(r"[A-Za-z_$][\w$]*", text)}
+    brought = identifiers("\n".join(added))
+    said = {name.lower() for name in identifiers(text)}
     used = names_used(tests)
     wanted = sorted(name for name in (used.names | used.values) & brought if name.lower() not in said)
-    untold = set(wanted) - files.words_there(candidate.parent, wanted)
+    untold = set(wanted) - mirror.words_there(candidate.parent, wanted)
     sources = [file for file in candidate.split.source if not file.is_deleted]
-    contents = files.blobs([file.blob for file in sources])
+    contents = mirror.blobs([file.blob for file in sources])
     texts = dict(zip((file.path for file in sources), contents, strict=True))
     found = signatures_of(untold & used.names, sorted(untold & used.values), texts)
     if found.unknown:

@@ -16,10 +16,10 @@ from swetrials.environments.preparation import Preparations, Source
 from swetrials.environments.toolchain import ToolMissingError
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.tests import TestsJudge
-from swetrials.mining.commit_files import CommitFiles
 from swetrials.mining.discovery import TestsFound, Trying, discover
-from swetrials.mining.drafts import Draft, Refused
+from swetrials.mining.drafts import Draft, MiningCandidate, Refused
 from swetrials.mining.environment_of_day import EnvironmentWay, ways_to_prepare
+from swetrials.mining.mirror_reader import MirrorReader
 from swetrials.mining.project_files import ProjectFiles, project_files
 from swetrials.mining.runners import Runner, runner_of
 from swetrials.records.checked import CheckedTask, pruned
@@ -38,7 +38,7 @@ _OF_CHECK: dict[CheckRefusal, MiningRefusal] = {
 # All else contradicts what the same tests have shown on the same files a moment before: they are flaky.
 
 _SMALL, _MIDDLE = 10, 60
-# Changed lines of source: below, a change is of the tier low, or medium.
+# Changed lines of source: up to so many, a change is of the tier low, or medium.
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Examiner:
 
     Attributes:
         repo: the repository's address.
-        files: of its commits.
+        mirror: of it.
         place: where to work.
         limiter: how many runs of commands there may be at one time.
         runner: that a person has named; ``None``: it is found.
@@ -58,7 +58,7 @@ class Examiner:
     """
 
     repo: str
-    files: CommitFiles
+    mirror: MirrorReader
     place: WorkContext
     limiter: anyio.CapacityLimiter
     runner: Runner | None
@@ -82,15 +82,15 @@ class Examiner:
         with tempfile.TemporaryDirectory(prefix="mine-", dir=self.place.work_root) as folder:
             hidden = await run_sync(draft.lay_out, Path(folder))
             outcome = await self._tried(draft, hidden)
-        verdict = outcome if isinstance(outcome, MinedVerdict) else self.refused(draft, outcome)
+        verdict = outcome if isinstance(outcome, MinedVerdict) else self.refused(draft.candidate, outcome)
         return verdict.model_copy(update={"seconds": round(time.monotonic() - began, 1)})
 
-    def refused(self, draft: Draft, refused: Refused) -> MinedVerdict:
-        """Return the verdict of a draft that is no task."""
-        change = draft.candidate.change
+    def refused(self, candidate: MiningCandidate, refused: Refused) -> MinedVerdict:
+        """Return the verdict of a candidate that is no task."""
+        change = candidate.change
         return MinedVerdict(
             commit=change.commit,
-            parent=draft.candidate.parent,
+            parent=candidate.parent,
             asked_sha256=self.asked_sha256,
             subject=change.subject,
             reason=refused.reason,
@@ -99,7 +99,7 @@ class Examiner:
 
     async def _tried(self, draft: Draft, hidden: dict[str, Path]) -> MinedVerdict | Refused:
         touched = [file.path for file in (*draft.candidate.split.source, *draft.candidate.split.hidden)]
-        project = await run_sync(project_files, self.files, draft.candidate.parent, touched)
+        project = await run_sync(project_files, self.mirror, draft.candidate.parent, touched)
         found_runner = runner_of(project, [(path, file.data) for path, file in draft.hidden.items()])
         runner = self.runner or (found_runner.inside(project.folder) if found_runner else None)
         if runner is None:

@@ -7,7 +7,7 @@ which knows none of its configuration, hooks, attributes or filters.
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,6 +41,11 @@ class ChangedFile:
     blob: str
     added: int | None = None
     removed: int | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it was not there before the change."""
+        return self.old_mode == _NOTHING
 
     @property
     def is_deleted(self) -> bool:
@@ -193,16 +198,12 @@ def _parsed(tokens: Iterator[bytes]) -> Iterator[Change]:
         elif counts := _COUNTS.fullmatch(token):
             added, removed, name = counts.groups()
             numbers = (None, None) if added == b"-" else (int(added), int(removed))
-            files[name] = _counted(files[name], *numbers)
+            files[name] = replace(files[name], added=numbers[0], removed=numbers[1])
         elif token.strip():
             yield _change(fields, files)
             fields, files = [token.lstrip(b"\n")], {}
     if len(fields) == _FIELDS:
         yield _change(fields, files)
-
-
-def _counted(file: ChangedFile, added: int | None, removed: int | None) -> ChangedFile:
-    return ChangedFile(file.path, file.old_mode, file.new_mode, file.blob, added, removed)
 
 
 def _change(fields: list[bytes], files: dict[bytes, ChangedFile]) -> Change:

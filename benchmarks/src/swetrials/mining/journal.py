@@ -1,7 +1,6 @@
 """The journal: a line of JSON for each candidate that has a verdict, on disk before the next one begins."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,22 +15,17 @@ JOURNAL = "journal.jsonl"
 
 @dataclass
 class Journal:
-    """Verdicts by commit, as far as they were made with the same options.
+    """The verdicts that were made with the same options.
 
     Attributes:
         path: the file.
         asked_sha256: of the options that a verdict depends on.
-        known: the verdicts.
+        verdicts: those on disk, by commit.
     """
 
     path: Path
     asked_sha256: str
-    known: dict[str, MinedVerdict] = field(default_factory=dict)
-
-    @property
-    def verdicts(self) -> Mapping[str, MinedVerdict]:
-        """What is known of each candidate, by commit."""
-        return self.known
+    verdicts: dict[str, MinedVerdict] = field(default_factory=dict)
 
     def add(self, verdict: MinedVerdict) -> None:
         """Put a verdict on disk.
@@ -44,7 +38,7 @@ class Journal:
             file.write(line.encode(errors="replace"))
             file.flush()
             os.fsync(file.fileno())
-        self.known[verdict.commit] = verdict
+        self.verdicts[verdict.commit] = verdict
 
 
 def open_journal(folder: Path, asked_sha256: str) -> Journal:
@@ -68,7 +62,7 @@ def open_journal(folder: Path, asked_sha256: str) -> Journal:
                 f"{path}:{number} is no verdict of this version: {where}: {first['msg']}; remove the file to mine anew"
             ) from None
         if verdict.asked_sha256 == asked_sha256:
-            journal.known[verdict.commit] = verdict
+            journal.verdicts[verdict.commit] = verdict
     if len(whole) < len(data):
         with path.open("r+b") as file:
             file.truncate(len(whole))

@@ -14,12 +14,12 @@ from anyio.to_thread import run_sync
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.checkout import CheckoutFailed
 from swetrials.mining.candidates import Filters, split_of, touches_manifests, why_no_candidate
-from swetrials.mining.commit_files import CommitFiles
 from swetrials.mining.dataset_writing import write_dataset, write_files
-from swetrials.mining.drafts import Draft, MiningCandidate, draft_of
+from swetrials.mining.drafts import Draft, MiningCandidate, Refused, draft_of
 from swetrials.mining.examination import Examiner
 from swetrials.mining.history import Change, History, open_history
 from swetrials.mining.journal import Journal, open_journal
+from swetrials.mining.mirror_reader import MirrorReader
 from swetrials.mining.runners import Runner
 from swetrials.records.dataset import repository_name
 from swetrials.records.mined import MinedVerdict, MiningRefusal
@@ -209,10 +209,10 @@ class _Run:
     ) -> None:
         self._request, self._history, self._journal = request, history, journal
         self._classified, self._observe = classified, observe
-        self._files = CommitFiles(history.mirror)
+        self._mirror = MirrorReader(history.mirror)
         self._examiner = Examiner(
             repo=request.repo,
-            files=self._files,
+            mirror=self._mirror,
             place=place,
             limiter=anyio.CapacityLimiter(request.jobs),
             runner=request.runner,
@@ -281,15 +281,15 @@ class _Run:
         try:
             commit = candidate.change.commit
             verdict = self._journal.verdicts.get(commit)
-            draft = await run_sync(draft_of, candidate, self._files, self._request.texts)
-            if not isinstance(draft, Draft):
-                verdict = verdict or self._refused_draft(candidate, draft.reason, draft.told)
-                self._verdicts[commit] = verdict
-            elif verdict is None:
-                verdict = await self._examined(draft)
-                self._tried += 1
-            if verdict.task is not None and isinstance(draft, Draft):
-                await run_sync(write_files, self._request.out, draft)
+            draft = await run_sync(draft_of, candidate, self._mirror, self._request.texts)
+            if isinstance(draft, Refused):
+                verdict = verdict or self._examiner.refused(candidate, draft)
+            else:
+                if verdict is None:
+                    verdict = await self._examined(draft)
+                    self._tried += 1
+                if verdict.task is not None:
+                    await run_sync(write_files, self._request.out, draft)
             if commit not in self._journal.verdicts:
                 await run_sync(self._journal.add, verdict)
             self._verdicts[commit] = verdict
@@ -302,16 +302,6 @@ class _Run:
             return await self._examiner.verdict(draft)
         except CheckoutFailed as error:
             raise GitError(str(error)) from None
-
-    def _refused_draft(self, candidate: MiningCandidate, reason: MiningRefusal, told: str) -> MinedVerdict:
-        return MinedVerdict(
-            commit=candidate.change.commit,
-            parent=candidate.parent,
-            asked_sha256=self._request.asked_sha256,
-            subject=candidate.change.subject,
-            reason=reason,
-            told=told,
-        )
 
     def _refused(self) -> Mapping[MiningRefusal, int]:
         reasons = Counter(verdict.reason for verdict in self._verdicts.values() if verdict.reason is not None)

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from swetrials.mining.commit_files import CommitFiles
+from swetrials.mining.mirror_reader import MirrorReader
 
 _READ = (
     "pyproject.toml",
@@ -84,26 +84,26 @@ class ProjectFiles:
         return tuple(sorted(path for path in self.paths if _REQUIREMENTS.fullmatch(path)))
 
 
-def project_files(files: CommitFiles, commit: str, touched: Iterable[str]) -> ProjectFiles:
+def project_files(mirror: MirrorReader, commit: str, touched: Iterable[str]) -> ProjectFiles:
     """Read what a commit says of the project that some files belong to.
 
     That is the lowest folder with a manifest that all of them lie below; else the repository.
 
     Args:
-        files: of the repository's commits.
+        mirror: of the repository.
         commit: the full id.
         touched: paths of files that a change touches.
 
     Raises:
         GitError: the commit cannot be read.
     """
-    everything = files.paths(commit)
+    everything = mirror.paths(commit)
     folder = _project_folder(everything, touched)
     paths = {path.removeprefix(folder): blob for path, blob in everything.items() if path.startswith(folder)}
     there = [path for path in paths if path in _READ or _REQUIREMENTS.fullmatch(path)]
-    contents = files.blobs([paths[path] for path in there])
+    contents = mirror.blobs([paths[path] for path in there])
     texts = {path: data.decode(errors="replace") for path, data in zip(there, contents, strict=True)}
-    return ProjectFiles(paths, texts, folder.rstrip("/"), bool(files.words_there(commit, ["pytest"])))
+    return ProjectFiles(paths, texts, folder.rstrip("/"), bool(mirror.words_there(commit, ["pytest"])))
 
 
 def _project_folder(paths: Mapping[str, str], touched: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Self
 
-from swetrials.mining.candidates import CODE
+from swetrials.mining.candidates import CODE, SCRIPTS
 from swetrials.mining.project_files import ProjectFiles
 from swetrials.records.argv import Argv
 from swetrials.records.dataset import ReportFormat
@@ -75,7 +75,7 @@ def runner_of(project: ProjectFiles, tests: Iterable[tuple[str, bytes]]) -> Runn
     suffixes = {PurePosixPath(path).suffix for path, _ in files}
     if ".py" in suffixes:
         return _python_runner(project, [data for path, data in files if path.endswith(".py")])
-    if suffixes & {".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts"}:
+    if suffixes & SCRIPTS:
         return _node_runner(project)
     if any(CODE.fullmatch(suffix) for suffix in suffixes):
         return None

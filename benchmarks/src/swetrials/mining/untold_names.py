@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from swetrials.mining.candidates import CODE
+from swetrials.mining.candidates import CODE, SCRIPTS
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`")
@@ -77,6 +77,11 @@ def names_used(tests: Mapping[str, bytes]) -> Used:
     return Used(long, frozenset(value for value in values if len(value) >= _SHORTEST) - long)
 
 
+def identifiers(text: str) -> set[str]:
+    """Return every word of a text that could be a name in a program."""
+    return set(_IDENTIFIER.findall(text))
+
+
 def test_names(tests: Mapping[str, bytes]) -> set[str]:
     """Return the names of test functions in test files; those of other languages are sentences, and none here."""
     found: set[str] = set()
@@ -109,7 +114,7 @@ def signatures_of(names: Iterable[str], values: Iterable[str], sources: Mapping[
 
 
 def _note_other(text: str, names: set[str], values: set[str]) -> None:
-    names.update(_IDENTIFIER.findall(_STRING.sub(" ", text)))
+    names.update(identifiers(_STRING.sub(" ", text)))
     values.update(found[0][1:-1] for found in _STRING.finditer(text) if _IDENTIFIER.fullmatch(found[0][1:-1]))
 
 
@@ -197,7 +202,7 @@ def _of_function(
 def _other(path: str, text: str, wanted: set[str]) -> Iterator[tuple[str, str]]:
     for name in wanted:
         quoted = re.escape(name)
-        if path.endswith((".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts")):
+        if PurePosixPath(path).suffix in SCRIPTS:
             for pattern in (_JS_SIGNATURE, _JS_BINDING):
                 if found := re.search(pattern.format(quoted), text):
                     yield name, f"{path}: {' '.join(found[0].split()).removesuffix('=>').strip()}"

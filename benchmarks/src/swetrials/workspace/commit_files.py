@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from swetrials.workspace.git import run_git
+from swetrials.workspace.git import GitError, run_git
 
 GITLINK = b"160000"
 """Mode of a submodule: a commit of another repository."""
@@ -15,6 +15,11 @@ class Blob:
 
     mode: bytes
     oid: bytes
+
+
+def shown_path(path: bytes) -> str:
+    """Return a path as it can be shown and recorded: what is no UTF-8 is replaced."""
+    return path.decode(errors="replace")
 
 
 def files_of(commit: str, environment: Mapping[str, str]) -> dict[bytes, Blob]:
@@ -47,7 +52,10 @@ def contents_of(oids: Iterable[bytes], environment: Mapping[str, str]) -> dict[b
     # As `git-cat-file(1)` says of --batch: a line with id, type and size, the content, and a line's end.
     while at < len(told):
         start = told.index(b"\n", at) + 1
-        oid, _, size = told[at : start - 1].split()
+        oid, *kind_and_size = told[at : start - 1].split()
+        if len(kind_and_size) != 2:  # "missing"
+            raise GitError(f"cannot read files: {oid.decode()} is missing")
+        size = kind_and_size[1]
         at = start + int(size) + 1
         found[oid] = told[start : at - 1]
     return found

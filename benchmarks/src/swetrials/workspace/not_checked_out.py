@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from swetrials.workspace.commit_files import GITLINK, Blob, contents_of, files_of
+from swetrials.workspace.commit_files import GITLINK, Blob, contents_of, files_of, shown_path
 from swetrials.workspace.git import run_git, sealed_environment
 from swetrials.workspace.repositories import Repositories
 
@@ -42,8 +42,8 @@ def not_checked_out(repositories: Repositories, repo: str, commit: str) -> NotCh
     environment = sealed_environment(repositories.objects(repo).parent)
     files = files_of(commit, environment)
     return NotCheckedOut(
-        submodules=tuple(_shown(path) for path, blob in files.items() if blob.mode == GITLINK),
-        lfs_files=tuple(map(_shown, _pointers(files, environment))),
+        submodules=tuple(shown_path(path) for path, blob in files.items() if blob.mode == GITLINK),
+        lfs_files=tuple(map(shown_path, _pointers(files, environment))),
     )
 
 
@@ -58,7 +58,3 @@ def _pointers(files: Mapping[bytes, Blob], environment: Mapping[str, str]) -> It
     small = {oid for oid, size in sizes if int(size) <= _LARGEST_POINTER_BYTES}
     texts = contents_of(small, environment)
     yield from (path for path, blob in files.items() if texts.get(blob.oid, b"").startswith(_POINTER))
-
-
-def _shown(path: bytes) -> str:
-    return path.decode(errors="replace")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swetrials.records.metrics import NotKept
+from swetrials.workspace.commit_files import shown_path
 from swetrials.workspace.git import GitError, lay_out_repository, run_git, sealed_environment
 from swetrials.workspace.ignore_rules import collapsed
 from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.tree_comparison import TreeComparison, shown
+from swetrials.workspace.tree_comparison import TreeComparison
 from swetrials.workspace.work_tree import WorkTree
 
 LARGEST_PATCH_BYTES = 256 * 1024 * 1024
@@ -96,7 +97,7 @@ def make_patch(
     except OSError as error:
         raise PatchError(f"cannot compare the work tree with the commit: {error}") from None
     named = collapsed(ignored, (*comparison.before, *(new - ignored)))[:IGNORED_NAMED]
-    return WorkPatch(diff, tuple(comparison.not_kept), len(ignored), tuple(map(shown, named)))
+    return WorkPatch(diff, tuple(comparison.not_kept), len(ignored), tuple(map(shown_path, named)))
 
 
 def apply_patch(work_tree: Path, patch: bytes) -> None:

@@ -11,7 +11,7 @@ from typing import IO
 
 from swetrials.records.metrics import NotKept
 from swetrials.workspace.agents_git import tracked_by_agent
-from swetrials.workspace.commit_files import GITLINK, Blob, contents_of, files_of
+from swetrials.workspace.commit_files import GITLINK, Blob, contents_of, files_of, shown_path
 from swetrials.workspace.git import lay_out_repository, run_git, sealed_environment
 from swetrials.workspace.ignore_rules import ignored_by, is_rules, rules_left
 from swetrials.workspace.patch_size import fitting
@@ -61,7 +61,9 @@ class TreeComparison:
 
     def compare_tracked(self) -> None:
         """Note what has become of the commit's files. What nobody can look at counts as it is in the commit."""
-        self.not_kept += [NotKept(path=shown(folder), reason=why) for folder, why in sorted(self.tree.closed.items())]
+        self.not_kept += [
+            NotKept(path=shown_path(folder), reason=why) for folder, why in sorted(self.tree.closed.items())
+        ]
         for path, blob in self.before.items():
             if path in self.tree.found:
                 self._keep(path, blob)
@@ -134,7 +136,7 @@ class TreeComparison:
         try:
             blob = self._blob(path, before)
         except CannotKeepError as error:
-            self.not_kept.append(NotKept(path=shown(path), reason=str(error)))
+            self.not_kept.append(NotKept(path=shown_path(path), reason=str(error)))
             return
         if blob != before:
             self.changed[path] = blob
@@ -156,7 +158,7 @@ class TreeComparison:
         return int(size) == self.tree.found[path].st_size and self.tree.oid_of_large(path) == before.oid
 
     def _leave_out(self, path: bytes) -> None:
-        self.not_kept.append(NotKept(path=shown(path), reason=self._too_large(path)))
+        self.not_kept.append(NotKept(path=shown_path(path), reason=self._too_large(path)))
 
     def _too_large(self, path: bytes) -> str:
         found = self.tree.found.get(path)
@@ -188,11 +190,6 @@ class TreeComparison:
             environment=sealed_environment(self.git_dir),
             stdout=stdout,
         )
-
-
-def shown(path: bytes) -> str:
-    """Return a path as it can be shown and recorded."""
-    return path.decode(errors="replace")
 
 
 def _store(objects: Path, blob: Blob, data: bytes) -> None:

@@ -1,16 +1,17 @@
-"""Files of commits in a mirror, and changes between them."""
+"""What mining reads out of a mirror: files of commits, changes between them, and words."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from swetrials.workspace.commit_files import contents_of, files_of, shown_path
 from swetrials.workspace.git import run_git, sealed_environment
 
 _MOST_WORDS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class CommitFiles:
+class MirrorReader:
     """Reads out of a mirror; nothing is written.
 
     Attributes:
@@ -25,16 +26,9 @@ class CommitFiles:
         Raises:
             GitError: one is missing.
         """
-        printed = self._git(
-            "cat-file", "--batch", purpose="read files", stdin="".join(f"{one}\n" for one in ids).encode()
-        )
-        contents, position = [], 0
-        for _ in ids:
-            end = printed.index(b"\n", position)
-            size = int(printed[position:end].split()[2])
-            contents.append(printed[end + 1 : end + 1 + size])
-            position = end + 1 + size + 1
-        return contents
+        oids = [one.encode() for one in ids]
+        contents = contents_of(oids, sealed_environment(self.mirror))
+        return [contents[oid] for oid in oids]
 
     def paths(self, commit: str) -> dict[str, str]:
         """Return the blob id of each file of a commit by its path; what is no UTF-8 is replaced.
@@ -42,9 +36,8 @@ class CommitFiles:
         Raises:
             GitError: the commit cannot be read.
         """
-        printed = self._git("ls-tree", "-r", "-z", commit, purpose=f"list the files of {commit[:12]}")
-        entries = (entry.partition(b"\t") for entry in printed.split(b"\0") if entry)
-        return {path.decode(errors="replace"): head.split()[2].decode() for head, _, path in entries}
+        files = files_of(commit, sealed_environment(self.mirror))
+        return {shown_path(path): blob.oid.decode() for path, blob in files.items()}
 
     def patch(self, parent: str, commit: str, leaving_out: Iterable[str]) -> bytes:
         """Return the change from one commit to another, as a patch that git applies, without some files of it.
@@ -70,6 +63,5 @@ class CommitFiles:
         )
         return set(printed.decode(errors="replace").split("\n")).intersection(words)
 
-    def _git(self, *words: str, purpose: str, stdin: bytes = b"", good: Sequence[int] = (0,)) -> bytes:
-        environment = sealed_environment(self.mirror)
-        return run_git(*words, purpose=purpose, environment=environment, stdin=stdin, good_exit_codes=good)
+    def _git(self, *words: str, purpose: str, good: Sequence[int] = (0,)) -> bytes:
+        return run_git(*words, purpose=purpose, environment=sealed_environment(self.mirror), good_exit_codes=good)
