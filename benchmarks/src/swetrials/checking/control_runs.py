@@ -12,6 +12,7 @@ from swetrials.judging.runner_reports.resolution import resolution
 from swetrials.judging.verification import NotVerifiedError, Verified, described, verify_patch
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import CommandResult, TestState
+from swetrials.workspace.printed import last_lines
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,19 @@ class ControlRun:
         return frozenset(self.verified.states.by_id) if self.verified else frozenset()
 
     @property
+    def results(self) -> tuple[CommandResult, ...]:
+        """How the commands of the tests ended, without those of setup."""
+        return self.verified.verify_results if self.verified else ()
+
+    @property
     def stopped(self) -> tuple[CommandResult, ...]:
         """The commands that were stopped at their limit."""
-        return tuple(one for one in self.verified.verified if one.exit_code is None) if self.verified else ()
+        return tuple(one for one in self.results if one.exit_code is None)
 
     @property
     def setup_seconds(self) -> float:
         """How long it took until the first command of the tests."""
-        verified = self.verified.verified if self.verified else ()
-        return max(0.0, self.seconds - sum(one.duration_seconds for one in verified))
+        return max(0.0, self.seconds - sum(one.duration_seconds for one in self.results))
 
     @property
     def longest_seconds(self) -> float:
@@ -62,7 +67,7 @@ class ControlRun:
         """
         if self.verified is None:
             return str(self.failure)
-        failed = "; ".join(described(one) for one in self.verified.verified if not one.passed)
+        failed = "; ".join(described(one) for one in self.results if not one.passed)
         if verify.report == "exit-code":
             return failed
         found = resolution(verify, self.verified.states.without(flaky), self.verified.faults)
@@ -123,6 +128,11 @@ class Controls:
             for number, patch in enumerate(patches):
                 group.start_soon(one, number, patch)
         return [runs[number] for number in range(len(patches))]
+
+
+def last_printed(results: Sequence[CommandResult]) -> str:
+    """Return the last lines that the last of some commands has printed, as one; empty: it has printed nothing."""
+    return " | ".join(last_lines(results[-1].output_tail)) if results else ""
 
 
 def differing(runs: Sequence[ControlRun]) -> frozenset[str]:

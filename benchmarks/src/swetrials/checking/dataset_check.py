@@ -25,8 +25,8 @@ from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root
 
-_PASSING: frozenset[RefusalReason] = frozenset({"setup-fails", "times-out"})
-# What a registry, a load or a program that is missing may do to a good task: it is tried again.
+_TRANSIENT: frozenset[RefusalReason] = frozenset({"setup-fails", "times-out"})
+# What a registry out of reach, a loaded machine or a missing program does to a good task too: it is tried again.
 
 
 def place_for(loaded: LoadedDataset, config: RunnerConfig) -> WorkContext:
@@ -94,7 +94,7 @@ class CheckOptions:
 
 
 @dataclass
-class _Going:
+class _DatasetCheck:
     """A check under way: what is known of each task, old and new."""
 
     loaded: LoadedDataset
@@ -134,7 +134,7 @@ class _Going:
         return TaskVerdict(task.id, check)
 
     def _stays(self, check: CheckedTask) -> bool:
-        return not self.options.force and check.times >= self.options.times and check.reason not in _PASSING
+        return not self.options.force and check.times >= self.options.times and check.reason not in _TRANSIENT
 
 
 async def check_dataset(
@@ -164,9 +164,9 @@ async def check_dataset(
         raise UsageError(
             f"{path} cannot be written: copy the dataset, with all that is beside it, to a folder of yours"
         )
-    going = _Going(loaded, place, options, viewer, anyio.CapacityLimiter(options.jobs), known)
+    checking = _DatasetCheck(loaded, place, options, viewer, anyio.CapacityLimiter(options.jobs), known)
     tasks_at_once = anyio.CapacityLimiter(options.jobs)
     async with anyio.create_task_group() as group:
         for task in tasks:
-            group.start_soon(going.check, task, tasks_at_once)
-    return [going.verdicts[task.id] for task in tasks]
+            group.start_soon(checking.check, task, tasks_at_once)
+    return [checking.verdicts[task.id] for task in tasks]

@@ -7,7 +7,7 @@ from statistics import median
 import anyio
 
 from swetrials import __version__
-from swetrials.checking.control_runs import ControlRun, Controls, differing
+from swetrials.checking.control_runs import ControlRun, Controls, differing, last_printed
 from swetrials.checking.file_kinds import kind_of_file
 from swetrials.checking.hunks import MOST_HUNKS, SourceHunk, telling_hunks
 from swetrials.environments.work_context import WorkContext
@@ -16,15 +16,12 @@ from swetrials.judging.tests import TestsJudge
 from swetrials.records.checked import MOST_IDS_KEPT, CheckedHunk, CheckedTask, RefusalReason, pruned
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import CommandResult
-from swetrials.records.words import counted
+from swetrials.records.words import counted, listed
 from swetrials.store.clock import utc_now
 from swetrials.workspace.patch_sections import only
-from swetrials.workspace.printed import last_lines
 
 _TIMES_THE_SOLUTION, _LEAST_SECONDS = 3, 15.0
 # A hunk's command may hang: it gets three times what the solution's longest one took, and never less than 15 s.
-
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,7 @@ class _Checking:
             return run
         reason: RefusalReason = "solution-does-not-apply" if run.failure.patch_applied is False else "setup-fails"
         self._say("setup", "fails", run.seconds)
-        raise _RefusedError(reason, " | ".join((str(run.failure), *_printed(run.failure.results))))
+        raise _RefusedError(reason, _with_output(str(run.failure), run.failure.results))
 
     def _refuse_solution(self) -> None:
         """Find what is flaky, and refuse a task that is not resolved with its solution."""
@@ -196,7 +193,7 @@ class _Checking:
         if not self._flaky:
             return
         wanted = self._verify.fail_to_pass
-        flaky = _listed(sorted(self._flaky))
+        flaky = listed(sorted(self._flaky))
         if wanted and not self._steady.fail_to_pass:
             raise _RefusedError("flaky", f"every fail-to-pass test is: {flaky}")
         if self._steady.pass_to_pass == () and not self._steady.fail_to_pass:
@@ -208,14 +205,14 @@ class _Checking:
         for run in self._solved:
             for stopped in run.stopped:
                 told = f"`{' '.join(stopped.argv)}` was stopped after {stopped.duration_seconds:.0f} s"
-                raise _RefusedError("times-out", " | ".join((told, *_printed([stopped]))))
+                raise _RefusedError("times-out", _with_output(told, [stopped]))
 
     def _refuse_unknown_ids(self) -> None:
         told = frozenset[str]().union(*(run.told for run in self._runs))
-        listed = self._verify.pass_to_pass if self._verify.pass_to_pass != "all" else ()
-        unknown = [one for one in (*self._verify.fail_to_pass, *listed) if one not in told]
+        steady = self._verify.pass_to_pass if self._verify.pass_to_pass != "all" else ()
+        unknown = [one for one in (*self._verify.fail_to_pass, *steady) if one not in told]
         if told and unknown:
-            raise _RefusedError("no-test-ids", f"{_listed(unknown)}; there are such as {_listed(sorted(told)[:2])}")
+            raise _RefusedError("no-test-ids", f"{listed(unknown)}; there are such as {listed(sorted(told)[:2])}")
 
     def _refuse_canaries(self) -> None:
         for run in self._solved:
@@ -233,7 +230,7 @@ class _Checking:
         self._say("base", f"fails, {failing} of {len(self._bare)} times", _one_run(self._bare))
         passing = [one for one in self._steady.fail_to_pass if any(run.state(one) == "passed" for run in self._bare)]
         if passing:
-            raise _RefusedError("passes-on-base", _listed(passing))
+            raise _RefusedError("passes-on-base", listed(passing))
         if failing < len(self._bare):
             if failing:
                 raise _RefusedError(
@@ -258,7 +255,7 @@ class _Checking:
         }
         if not broken:
             return
-        named = _listed([f"{one} ({state})" for one, state in broken.items()])
+        named = listed([f"{one} ({state})" for one, state in broken.items()])
         if self._verify.pass_to_pass != "all":
             raise _RefusedError("fails-on-base", named)
         if self._solved:
@@ -280,7 +277,7 @@ class _Checking:
         powers = [hunk.power for hunk in self._hunks]
         if False in powers and True not in powers:
             raise _RefusedError(
-                "no-power", _listed([f"{one.file} {one.at}" for one in self._hunks if one.power is False])
+                "no-power", listed([f"{one.file} {one.at}" for one in self._hunks if one.power is False])
             )
         self._warnings += [
             f"no test notices the absence of {one.file} {one.at}" for one in self._hunks if one.power is False
@@ -322,15 +319,9 @@ class _Checking:
         self._tell(ControlTold(self._task, control, result, seconds))
 
 
-def _printed(results: Sequence[CommandResult]) -> list[str]:
-    """Return the last lines that the last of some commands has printed."""
-    return last_lines(results[-1].output_tail) if results else []
+def _with_output(told: str, results: Sequence[CommandResult]) -> str:
+    return " | ".join(filter(None, (told, last_printed(results))))
 
 
 def _one_run(runs: Sequence[ControlRun]) -> float:
     return round(median(run.seconds for run in runs), 1)
-
-
-def _listed(words: Sequence[str]) -> str:
-    more = len(words) - _NAMED
-    return ", ".join(words[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

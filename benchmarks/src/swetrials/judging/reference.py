@@ -25,6 +25,13 @@ class Reference:
     failure: str = ""
 
     @property
+    def as_bad(self) -> str:
+        """How it is said that the commands do no better here than with a trial's patch."""
+        return (
+            "the solution is not resolved here either" if self.of == "solution" else "it is the same without the change"
+        )
+
+    @property
     def expected(self) -> frozenset[str]:
         """Tests that pass in it, and so have to pass with a patch."""
         return self._having(passed=True)

@@ -92,10 +92,10 @@ class TestsJudge:
         if not submission.outcome.valid:
             return _unscored(f"not run: the trial ended as {submission.outcome.kind}, which says nothing of the model")
         try:
-            word = await self._verified(submission, verify, place)
+            evaluation = await self._verified(submission, verify, place)
         except _NOT_RUN as error:
             return _unscored(place.redactor.text(str(error)))
-        return word.model_copy(update={"report": verify.report})
+        return evaluation.model_copy(update={"report": verify.report})
 
     async def prove(self, place: WorkContext) -> Check:
         """Tell what the commands, which run a trial's code, will be kept from."""
@@ -107,17 +107,17 @@ class TestsJudge:
 
     async def _verified(self, submission: Submission, verify: Verify, place: WorkContext) -> TestsEvaluation:
         guarded = await to_thread.run_sync(guard, submission, verify, place.repositories)
-        run = _Run(self, submission, verify, place, guarded)
+        scoring = _Scoring(self, submission, verify, place, guarded)
         try:
             verified = await verify_patch(submission, verify, guarded.patch, place)
         except NotVerifiedError as error:
-            return await run.not_verified(error)
-        return await run.verified(verified)
+            return await scoring.not_verified(error)
+        return await scoring.verified(verified)
 
 
 @dataclass(frozen=True)
-class _Run:
-    """One trial's verification, from what its commands have come to on."""
+class _Scoring:
+    """Makes an evaluation out of what the commands came to on a trial's patch."""
 
     judge: TestsJudge
     submission: Submission
@@ -126,6 +126,7 @@ class _Run:
     guarded: Guarded
 
     async def verified(self, verified: Verified) -> TestsEvaluation:
+        """Return the evaluation of a patch on which the commands ran."""
         said, reference = verdict(self.verify, verified), None
         if not said.resolved or self._tests_may_be_missing(verified):
             reference = await self._reference(verified)
@@ -144,11 +145,11 @@ class _Run:
         return self._with_findings(evaluation.model_copy(update=weak), "without it the task is not resolved")
 
     async def not_verified(self, error: NotVerifiedError) -> TestsEvaluation:
-        """Return the word on a patch whose commands did not run; a setup that fails with it alone is its doing."""
+        """Return the evaluation of a patch on which they did not; a setup that fails with it alone is its doing."""
         if not error.of_patch:
             reference = await self._reference(None) if error.results and self.submission.patch else None
             if reference is None or reference.verified is None:
-                either = "" if reference is None else f"{_EITHER[reference.of]}: "
+                either = "" if reference is None else f"{reference.as_bad}: "
                 return _void(_unscored("", error.results), f"{either}{error}")
         finding = VerificationFinding(kind="report", told=f"{error}; that is the patch's doing")
         return self._with_findings(
@@ -217,9 +218,6 @@ class _Run:
         return evaluation.model_copy(update={"findings": findings, "doubtful": doubtful})
 
 
-_EITHER = {"solution": "the solution is not resolved here either", "base": "it is the same without the change"}
-
-
 def _at_most(findings: Iterable[VerificationFinding]) -> tuple[VerificationFinding, ...]:
     """Return the first findings of each kind, and how many more there are: a patch may hold a folder of packages."""
     by_kind: dict[FindingKind, list[VerificationFinding]] = {}
@@ -236,7 +234,7 @@ def _at_most(findings: Iterable[VerificationFinding]) -> tuple[VerificationFindi
 def _fraction(verified: Verified, said: Verdict) -> float:
     """Return the share of the tests that have to pass, or of the commands where nothing tells of tests."""
     if said.by_tests is None:
-        commands = verified.verified
+        commands = verified.verify_results
         return sum(result.passed for result in commands) / len(commands)
     counts = (said.by_tests.fail_to_pass, said.by_tests.pass_to_pass)
     total = sum(count.total for count in counts)

@@ -39,13 +39,13 @@ def verdict(verify: Verify, verified: Verified, reference: Reference | None = No
         verified: what its commands have come to.
         reference: what they come to without the trial's patch, where that is known: which tests have to pass.
     """
-    failed = tuple(described(result) for result in verified.verified if not result.passed)
+    failed = tuple(described(result) for result in verified.verify_results if not result.passed)
     lost = (*map(_told, _lost(verified)), *map(_rewritten, verified.rewritten))
     if verify.report == "exit-code":
         return Verdict(not failed and not lost, (*lost, *failed), None)
     expected, excused = (reference.expected, reference.excused) if reference else ((), ())
     found = resolution(verify, verified.states, verified.faults, expected, excused)
-    failed = tuple(described(result) for result in verified.verified if _tells(result, verified))
+    failed = tuple(described(result) for result in verified.verify_results if _tells(result, verified))
     return Verdict(found.resolved and not lost, (*lost, *found.reasons, *failed), found)
 
 
@@ -58,13 +58,12 @@ def void_reason(verify: Verify, verified: Verified, reference: Reference) -> str
     if reference.of == "solution":
         theirs = verdict(verify, reference.verified, reference) if reference.verified else None
         if theirs is None or not theirs.resolved:
-            return f"the solution is not resolved here either: {theirs.reason if theirs else reference.failure}"
+            return f"{reference.as_bad}: {theirs.reason if theirs else reference.failure}"
     elif reference.verified is not None:
-        same = [*dict.fromkeys(one for one in _breakdowns(verified) if one in [*_breakdowns(reference.verified)])]
-        lost = [one for one in map(_told, _lost(verified)) if one in map(_told, _lost(reference.verified))]
-        lost += [_rewritten(path) for path in verified.rewritten if path in reference.verified.rewritten]
-        if same or lost:
-            return f"it is the same without the change: {'; '.join((*same, *lost))}"
+        there = set(_broken(reference.verified))
+        same = [one for one in dict.fromkeys(_broken(verified)) if one in there]
+        if same:
+            return f"{reference.as_bad}: {'; '.join(same)}"
     return ""
 
 
@@ -105,7 +104,14 @@ def _told(canary: CanaryTest) -> str:
     )
 
 
+def _broken(verified: Verified) -> Iterator[str]:
+    """Yield what says that the commands, and not the tests, went wrong."""
+    yield from _breakdowns(verified)
+    yield from map(_told, _lost(verified))
+    yield from map(_rewritten, verified.rewritten)
+
+
 def _breakdowns(verified: Verified) -> Iterator[str]:
-    for result in verified.verified:
+    for result in verified.verify_results:
         if how := breakdown(result):
             yield f"`{' '.join(result.argv)}` {how}"

@@ -88,7 +88,7 @@ class Verified:
     registries: tuple[RegistryTraffic, ...] = ()
 
     @property
-    def verified(self) -> tuple[CommandResult, ...]:
+    def verify_results(self) -> tuple[CommandResult, ...]:
         """The results of the commands that verify, without those of setup."""
         return tuple(result for result in self.results if result.stage == "verify")
 

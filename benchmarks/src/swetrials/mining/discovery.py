@@ -4,30 +4,29 @@ The runs are: the change; its tests without it; and where those do not load, the
 what passed there all along and was only not loaded ("masked").
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 
-from swetrials.checking.control_runs import ControlRun, Controls, differing
+from swetrials.checking.control_runs import ControlRun, Controls, differing, last_printed
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.mining.drafts import GOLD, HIDDEN, Draft, Refused
 from swetrials.mining.runners import Runner
 from swetrials.records.dataset import Task, Verify, runner_test_id
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.evaluation import CommandResult, TestState
+from swetrials.records.evaluation import TestState
 from swetrials.records.mined import MiningMark
 from swetrials.records.outcome import Outcome, OutcomeKind
-from swetrials.workspace.printed import last_lines
+from swetrials.records.words import listed
 
 _LEAST_SECONDS, _TIMES_THE_SOLUTION = 15.0, 6.0
 _LIMITS_SECONDS = (15.0, 60.0, 300.0, 900.0, 3600.0)
 # A task's limit is one of these, so that it does not follow the second that a run took.
 
 _RED: frozenset[TestState] = frozenset({"failed", "error", "missing"})
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ async def discover(trying: Trying, times: int) -> TestsFound | Refused:
     limit = _limit(gold.longest_seconds)
     base = await controls.run(b"", limit)
     if base.stopped:
-        return Refused("base-hangs", _printed(base.stopped))
+        return Refused("base-hangs", last_printed(base.stopped))
     red = [one for one in _passed(gold) if base.state(one) in _RED]
     missing = [one for one in red if base.state(one) == "missing"]
     parents = replace(submission, hidden_files={})
@@ -150,7 +149,7 @@ async def discover(trying: Trying, times: int) -> TestsFound | Refused:
     fail_to_pass = [one for one in red if one not in masked]
     if not fail_to_pass:
         if masked:
-            return Refused("only-masked", _listed(sorted(masked)))
+            return Refused("only-masked", listed(sorted(masked)))
         return await _why_none(trying, gold, own, times)
     pass_to_pass = [one for one in _passed(gold) if base.state(one) == "passed" or one in masked]
     marks: list[MiningMark] = ["masked-names"] if masked else []
@@ -168,10 +167,10 @@ def _why_not_gold(gold: ControlRun) -> Refused | None:
     if gold.verified is None:
         return Refused("environment-build", _words_of(gold))
     if gold.stopped:
-        return Refused("gold-hangs", _printed(gold.stopped))
+        return Refused("gold-hangs", last_printed(gold.stopped))
     if gold.verified.faults or not gold.told:
         faults = "; ".join(gold.verified.faults) or "no test is told of"
-        return Refused("gold-no-report", f"{faults}: {_printed(gold.verified.verified)}")
+        return Refused("gold-no-report", f"{faults}: {last_printed(gold.results)}")
     return None
 
 
@@ -187,8 +186,8 @@ async def _why_none(trying: Trying, gold: ControlRun, own: Controls, times: int)
         [trying.draft.solution] * (times - 1)
     )
     if varying := differing([gold, *again]):
-        return Refused("flaky", _listed(sorted(varying)))
-    return Refused("gold-fails", f"{_listed(broken)}: {_printed(gold.verified.verified if gold.verified else ())}")
+        return Refused("flaky", listed(sorted(varying)))
+    return Refused("gold-fails", f"{listed(broken)}: {last_printed(gold.results)}")
 
 
 def _passed(run: ControlRun) -> list[str]:
@@ -207,13 +206,4 @@ def _is_an_id(test_id: str) -> bool:
 
 
 def _words_of(run: ControlRun) -> str:
-    return str(run.failure) if run.failure else _printed(run.verified.verified if run.verified else ())
-
-
-def _printed(results: Sequence[CommandResult]) -> str:
-    """Return the last lines that the last of some commands has printed, as one."""
-    return " | ".join(last_lines(results[-1].output_tail)) if results else ""
-
-
-def _listed(ids: list[str]) -> str:
-    return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+    return str(run.failure) if run.failure else last_printed(run.results)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from swetrials.records.check import Check
 from swetrials.records.dataset import Task
+from swetrials.records.words import listed
 from swetrials.workspace.not_checked_out import not_checked_out
 from swetrials.workspace.repositories import Repositories
 
@@ -29,15 +30,11 @@ def checkout_checks(repositories: Repositories, repo: str, tasks: Sequence[Task]
     checks = []
     for commit, ids in by_commit.items():
         lacking = not_checked_out(repositories, repo, commit)
+        those = listed(ids, _NAMED)
         if lacking.submodules:
-            detail = f"{_listed(ids)}: empty folders in the checkout: {_listed(lacking.submodules)}"
+            detail = f"{those}: empty folders in the checkout: {listed(lacking.submodules, _NAMED)}"
             checks.append(Check("submodules", "warning", detail, _FIX))
         if lacking.lfs_files:
-            detail = f"{_listed(ids)}: pointers in the checkout, not the files: {_listed(lacking.lfs_files)}"
+            detail = f"{those}: pointers in the checkout, not the files: {listed(lacking.lfs_files, _NAMED)}"
             checks.append(Check("git LFS", "warning", detail, _FIX))
     return checks
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"

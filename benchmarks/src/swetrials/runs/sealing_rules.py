@@ -9,6 +9,7 @@ from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.dataset import Task
 from swetrials.records.sealing import NetworkAllowed
+from swetrials.records.words import listed
 
 _INSTALLS = re.compile(r"\b(pip3?|uv|poetry|pdm|npm|pnpm|yarn|cargo|bundle) (\S+ )*?(install|sync|ci|add|fetch)\b")
 
@@ -56,18 +57,14 @@ def _required(environment: Environment, wider: Sequence[str]) -> Iterator[Check]
         detail = f"require_sealed: environment {environment.kind} keeps nothing from the network"
         yield Check("sealing", "failed", detail, "--environment bubblewrap, where it works, or --no-require-sealed")
     if wider:
-        detail = f"require_sealed: the dataset allows more than the model to {_listed(wider)}"
+        detail = f"require_sealed: the dataset allows more than the model to {listed(wider, most=3)}"
         yield Check("sealing", "failed", detail, "network: model in its environment, or --no-require-sealed")
 
 
 def _opened(tasks: Sequence[str]) -> str:
-    return f"network: open in the dataset's environment of {_listed(tasks)}"
+    return f"network: open in the dataset's environment of {listed(tasks, most=3)}"
 
 
 def _tool(allowed: str) -> str:
     """Return the name of a tool without what it is allowed for: ``WebFetch(domain:example.com)``."""
     return allowed.partition("(")[0].strip()
-
-
-def _listed(tasks: Sequence[str]) -> str:
-    return ", ".join(tasks[:3]) + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")

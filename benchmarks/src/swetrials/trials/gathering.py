@@ -24,6 +24,7 @@ from swetrials.records.requests import RequestsBlock
 from swetrials.records.sealing import Sealing
 from swetrials.records.telemetry import VllmPrometheus
 from swetrials.records.usage import UsageBlock, UsageReport
+from swetrials.records.words import listed
 from swetrials.store.files import write_atomically
 from swetrials.trials.costing import attempt_cost, cost_doubts
 from swetrials.trials.outcome_classification import decide
@@ -56,7 +57,6 @@ STDERR = "stderr.log"
 _LARGEST_ARTIFACT_BYTES = 20_000_000
 _LARGEST_STDERR_BYTES = 5_000_000
 _STDERR_TAIL_BYTES = 4_000
-_NOT_KEPT_TOLD = 5
 _NOT_KEPT_NAMED = 20
 
 
@@ -229,9 +229,8 @@ def _patch(
         return made.diff, None
     not_kept = [NotKept(path=text(file.path), reason=file.reason) for file in made.not_kept]
     if not_kept:
-        listed = ", ".join(f"{file.path} ({file.reason})" for file in not_kept[:_NOT_KEPT_TOLD])
-        more = f" and {len(not_kept) - _NOT_KEPT_TOLD} more" if len(not_kept) > _NOT_KEPT_TOLD else ""
-        message = f"not in the patch, which holds the rest: {listed}{more}"
+        told = listed([f"{file.path} ({file.reason})" for file in not_kept])
+        message = f"not in the patch, which holds the rest: {told}"
         findings.append(Finding(code="patch_incomplete", severity="warning", message=message))
     return made.diff, PatchRecord(
         not_kept_files=len(not_kept),

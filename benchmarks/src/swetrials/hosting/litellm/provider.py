@@ -21,6 +21,7 @@ from swetrials.records.check import Check
 from swetrials.records.config import RunnerConfig
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import UsageReport
+from swetrials.records.words import listed
 from swetrials.wire.connecting import connection
 from swetrials.wire.model_list import ModelListError, is_loopback, read_model_list
 from swetrials.wire.route import Dialect, Route
@@ -140,8 +141,7 @@ class LiteLLMHosting:
             return Check("model", "ok", f"{model} is configured")
         near = get_close_matches(model, served, n=1, cutoff=0.4)
         fix = f"--model {near[0]}" if near else "add it to the proxy's configuration"
-        listed = ", ".join(served[:5]) + (f" and {len(served) - 5} more" if len(served) > 5 else "")
-        return Check("model", "failed", f"the proxy has no model {model}; it has: {listed or 'none'}", fix)
+        return Check("model", "failed", f"the proxy has no model {model}; it has: {listed(served) or 'none'}", fix)
 
     def _window(self) -> Check:
         window = self._route.context_window

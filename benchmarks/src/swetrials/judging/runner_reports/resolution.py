@@ -1,11 +1,12 @@
 """Whether a patch resolves a task: derived from what became of each test, and from nothing else."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from swetrials.judging.runner_reports.states import States
 from swetrials.records.dataset import Verify
 from swetrials.records.evaluation import RunnerTest, TestCount, TestState
+from swetrials.records.words import listed
 
 MOST_KEPT = 1000
 """Tests, and regressions, that a record keeps by name."""
@@ -73,7 +74,9 @@ def resolution(
     if not states.by_id and not faults:
         reasons.append("no test ran")
     if states.differing:
-        reasons.append(f"told twice with different results, of which the worse counts: {_listed(states.differing)}")
+        reasons.append(
+            f"told twice with different results, of which the worse counts: {listed(sorted(states.differing), _NAMED)}"
+        )
     return Resolution(
         resolved=passed and not faults,
         fail_to_pass=TestCount(passed=len(wanted) - len(unmade), total=len(wanted)),
@@ -86,12 +89,6 @@ def resolution(
 
 
 def _order(verify: Verify, states: States, regressions: Sequence[str]) -> list[str]:
-    listed = () if verify.pass_to_pass == "all" else verify.pass_to_pass
+    steady = () if verify.pass_to_pass == "all" else verify.pass_to_pass
     broken = (one for one, state in states.by_id.items() if state in {"failed", "error", "missing"})
-    return list(dict.fromkeys((*verify.fail_to_pass, *listed, *broken, *regressions, *states.by_id)))[:MOST_KEPT]
-
-
-def _listed(ids: Iterable[str]) -> str:
-    found = sorted(ids)
-    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    return ", ".join(found[:_NAMED]) + more
+    return list(dict.fromkeys((*verify.fail_to_pass, *steady, *broken, *regressions, *states.by_id)))[:MOST_KEPT]
