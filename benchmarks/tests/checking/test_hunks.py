@@ -95,6 +95,8 @@ def test_a_change_of_documents_alone_is_asked_for_these_and_tests_never() -> Non
         ("pkg/a_test.go", "test"),
         ("web/a.spec.ts", "test"),
         ("conftest.py", "test"),
+        ("lib/test-a.js", "test"),
+        ("django/test/client.py", "test"),
         ("src/main/java/ATest.java", "test"),
         ("README.md", "docs"),
         ("docs/conf.py", "docs"),

@@ -112,7 +112,7 @@ class EvaluationPart(ScoresPart):
         return {name: JudgmentPart(kind="rubric", rubric=self.rubric)}
 
     def judged_by(self, judge: str | None) -> tuple[str | None, JudgmentPart | None]:
-        """Return a judge's name and its word; without a name, those of the headline, else of the first there is."""
+        """Return a judge's name and its judgment; without a name, those of the headline, else of the first there is."""
         judges = self.rubric_judges
         name = judge if judge is not None else self.headline_judge
         if judge is None and name not in judges:
@@ -121,6 +121,6 @@ class EvaluationPart(ScoresPart):
 
     @property
     def tests_judgment(self) -> JudgmentPart | None:
-        """The tests' word."""
+        """What the tests judge says; ``None``: it was not asked."""
         named = next((one for one in self.judges.values() if one.kind == "tests" and one.tests), None)
         return named or (JudgmentPart(kind="tests", tests=self.tests) if self.tests else None)

@@ -14,6 +14,7 @@ from swetrials.results.task_values import Values, means_by_task
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 Interval = tuple[float, float]
+"""The lower end and the upper one."""
 
 
 def rate_over_tasks(values: Values) -> Estimate:
@@ -85,15 +86,16 @@ def rate_difference(a: Values, b: Values) -> Estimate:
     shared = sorted(a.keys() & b.keys())
     if not shared:
         return Estimate()
-    sides = [{task: of[task] for task in shared} for of in (a, b)]
-    rates = [list(means_by_task(side).values()) for side in sides]
-    ones, others = ([fsum(of) / len(shared), effective_tasks(side)] for of, side in zip(rates, sides, strict=True))
-    trials = sum(len(side[task]) for side in sides for task in shared)
-    estimate = Estimate(value=ones[0] - others[0], tasks=len(shared), trials=trials)
+    a, b = ({task: values[task] for task in shared} for values in (a, b))
+    of_a, of_b = (list(means_by_task(values).values()) for values in (a, b))
+    rate_a, rate_b = fsum(of_a) / len(shared), fsum(of_b) / len(shared)
+    trials = sum(len(values[task]) for values in (a, b) for task in shared)
+    estimate = Estimate(value=rate_a - rate_b, tasks=len(shared), trials=trials)
     if len(shared) < 2:
         return estimate
-    step = 1 / (repeats(sides[0]) * repeats(sides[1]))
-    low, high = _joined(ones[0], wilson(*ones), others[0], wilson(*others), _correlation(*rates, step=step))
+    interval_a, interval_b = wilson(rate_a, effective_tasks(a)), wilson(rate_b, effective_tasks(b))
+    correlation = _correlation(of_a, of_b, step=1 / (repeats(a) * repeats(b)))
+    low, high = _joined(rate_a, interval_a, rate_b, interval_b, correlation)
     return estimate.model_copy(update={"low": low, "high": high})
 
 

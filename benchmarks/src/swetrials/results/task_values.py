@@ -7,6 +7,7 @@ from math import fsum
 from swetrials.results.trial_row import TrialRow
 
 Figure = Callable[[TrialRow], float | None]
+"""Returns a figure of a trial; ``None``: it is not known."""
 
 Values = Mapping[str, Sequence[float]]
 """The figures of each task, one for each repeat that counts; every task has at least one."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from swetrials.judging.guards.runner_commands import Runner
+from swetrials.judging.guards.runner_commands import RunnerName
 from swetrials.judging.guards.test_places import TestPlace
 
 Expected = Literal["passed", "failed"]
@@ -48,7 +48,7 @@ def word(first: str = string.ascii_lowercase) -> str:
 
 
 def canary_file(
-    runner: Runner,
+    runner: RunnerName,
     place: TestPlace,
     checkout: Path,
     patterns: Sequence[str],
@@ -132,7 +132,7 @@ def _function(names: Sequence[str], one: str, other: str) -> list[str]:
     return [line for name in names for line in ("", f"def {name}():", f"    assert {one!r} == {other!r}")]
 
 
-def _script_name(runner: Runner, place: TestPlace, token: str) -> str:
+def _script_name(runner: RunnerName, place: TestPlace, token: str) -> str:
     stem, dot, suffixes = (place.last or "").partition(".")
     if runner == "node":
         plain = _COMMONJS.search(place.text) and not _MODULES.search(place.text)
@@ -140,7 +140,9 @@ def _script_name(runner: Runner, place: TestPlace, token: str) -> str:
     return f"{stem}_{token}.{suffixes}" if dot else f"{token}.test.js"
 
 
-def _script(runner: Runner, place: TestPlace, name: str, passing: Sequence[str], failing: Sequence[str]) -> list[str]:
+def _script(
+    runner: RunnerName, place: TestPlace, name: str, passing: Sequence[str], failing: Sequence[str]
+) -> list[str]:
     modules = list(dict.fromkeys(_RELATIVE.findall(place.text)))[:_MOST_IMPORTS]
     same, other = json.dumps(word()), json.dumps(word())
     if runner == "node":

@@ -18,7 +18,7 @@ from anyio import to_thread
 from swetrials.environments.base import View
 from swetrials.judging.guards.canary_files import CanaryFile, Expected, canary_file, word
 from swetrials.judging.guards.pytest_settings import PytestSettings, pytest_settings
-from swetrials.judging.guards.runner_commands import Runner, RunnerCommand, runner_command
+from swetrials.judging.guards.runner_commands import RunnerCommand, RunnerName, runner_command
 from swetrials.judging.guards.test_places import TestPlace, python_patterns, test_places
 from swetrials.judging.hidden import PlacementError, place_file
 from swetrials.judging.runner_reports.reporting import Reporting
@@ -38,7 +38,7 @@ _BOTH: tuple[Expected, Expected] = ("passed", "failed")
 _MOST_SECONDS = 60.0
 # Of a run of their own.
 _STOPPING = ("-x", "--exitfirst", "--maxfail", "-k", "-m", "--deselect", "--sw", "--stepwise", "--lf", "--last-failed")
-_FORMS: Mapping[Runner, ReportFormat] = {
+_FORMS: Mapping[RunnerName, ReportFormat] = {
     "pytest": "junit",
     "unittest": "unittest",
     "node": "node-test",

@@ -8,7 +8,7 @@ from typing import Literal
 
 from swetrials.records.argv import Argv
 
-Runner = Literal["pytest", "unittest", "node", "jest", "vitest"]
+RunnerName = Literal["pytest", "unittest", "node", "jest", "vitest"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RunnerCommand:
         discovery: where it is unittest that looks for tests itself.
     """
 
-    runner: Runner
+    runner: RunnerName
     named: tuple[str, ...]
     after_named: int | None
     alone: tuple[str, ...]
@@ -60,7 +60,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 # pytest --help, python -m unittest --help, node --help, and the command lines of jest 30 and vitest 4.
-_OPTIONS: Mapping[Runner, _Options] = {
+_OPTIONS: Mapping[RunnerName, _Options] = {
     "pytest": _Options(
         values=_words(
             "-p -o -c -W -n -r --override-ini --config-file --rootdir --confcutdir --ignore --ignore-glob --basetemp"
@@ -180,7 +180,7 @@ def _discovering(argv: Argv, start: int, parts: "_Parts") -> RunnerCommand:
     )
 
 
-def _runner(argv: Argv) -> tuple[Runner, int] | None:
+def _runner(argv: Argv) -> tuple[RunnerName, int] | None:
     """Return the runner of a command, and where its own words begin."""
     start = _behind_starters(argv)
     if start >= len(argv):
@@ -214,7 +214,7 @@ def _behind_starters(argv: Argv) -> int:
     return at
 
 
-def _python_module(argv: Argv, at: int) -> tuple[Runner, int] | None:
+def _python_module(argv: Argv, at: int) -> tuple[RunnerName, int] | None:
     while at < len(argv) - 1:
         if argv[at] == "-m":
             if argv[at + 1] == "pytest":
@@ -233,7 +233,7 @@ def _python_module(argv: Argv, at: int) -> tuple[Runner, int] | None:
     return None
 
 
-def _javascript(argv: Argv, at: int) -> tuple[Runner, int] | None:
+def _javascript(argv: Argv, at: int) -> tuple[RunnerName, int] | None:
     name = PurePosixPath(argv[at]).name
     if name in {"jest", "jest.js"}:
         return "jest", at + 1
