@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from e2e.harness import Workplace
+from swetrials.cli.dataset import show_dataset
+from swetrials.store.problems import DocumentError
 
 DATASET = """schema_version: "1.0"
 name: one
@@ -45,3 +47,15 @@ def test_a_local_repository_and_its_commit_have_to_be_there(
     assert done.returncode == code, done.stdout + done.stderr
     assert said in done.stdout + done.stderr and "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("text", ["", "hello\n"])
+def test_a_solution_without_a_change_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "gold.patch").write_text(text)
+    (tmp_path / "d.yaml").write_text(
+        'schema_version: "1.0"\nname: d\ndefault_ref: main\ntasks:\n  - id: one\n    repo: https://git.example/a.git\n'
+        "    complexity: low\n    problem_statement: Do it.\n    verify:\n      commands: [pytest]\n"
+        "      solution: gold.patch\n"
+    )
+    with pytest.raises(DocumentError, match=r"solution: 'gold\.patch' holds no change; write it with: git diff"):
+        show_dataset(tmp_path / "d.yaml")

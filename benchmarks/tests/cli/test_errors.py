@@ -82,6 +82,7 @@ def test_whatever_takes_a_number_says_so_in_one_line_of_our_words(capsys: pytest
     [
         ("run --concurrency zero", "--concurrency: expected a whole number from 1 to 256, got 'zero'"),
         ("run --timeout-seconds 5min", "--timeout-seconds: expected a number greater than 0, got '5min'"),
+        ("results --rank-by score", "--rank-by: 'score' is not one of 'resolved', 'rubric'."),
         ("run --count 1.5", "--count: expected a whole number of at least 1, got '1.5'"),
         ("cost x --box-share 2", "--box-share: expected a number from 0.001 to 1, got '2'"),
         ("proxy start --port 0", "--port: expected a whole number from 1 to 65,535, got '0'"),

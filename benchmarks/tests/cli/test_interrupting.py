@@ -68,7 +68,7 @@ def test_an_interruption_ends_a_fetch_that_hangs(
             time.sleep(0.05)
         _, said = run.communicate(timeout=20)
         assert run.returncode == 130
-        assert said == "interrupted; what has finished is saved, a run goes on with --resume\n"
+        assert said == "interrupted; what has finished is saved: the same command goes on, run and e2e with --resume\n"
         assert git_of(place) == []
 
 

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -10,6 +10,9 @@ from environments.strongest import strongest
 from judging.test_resolved import FIXED, KINDS, PYTEST, UNITTEST, Bench
 from kinds import first_is_quick
 from swetrials.environments.host import Host
+from swetrials.judging.guards.canary_files import CanaryFile
+from swetrials.judging.guards.canary_tests import Beside, joined
+from swetrials.judging.guards.runner_commands import runner_command
 from swetrials.records.evaluation import TestsEvaluation
 
 DISCOVER = ["python3", "-m", "unittest", "discover", "-q", "-s", "tests", "-t", "."]
@@ -62,6 +65,27 @@ def test_they_hold_on_an_honest_tree_and_leave_no_trace(bench: Bench, report: st
     assert [list(result.argv) for result in good.results] == [command]
     allowed = {"tests/test_calc.py", "tests/calc.test.mjs", *(KINDS["unittest"][1:]), "tests.test_calc.Calc.test_later"}
     assert names(good) <= allowed
+
+
+@pytest.mark.parametrize(
+    ("named", "ours"),
+    [
+        ("tests", []),
+        ("./tests/", []),
+        (".", []),
+        ("tests/test_calc.py", ["tests/test_w.py"]),
+        ("te", ["tests/test_w.py"]),
+    ],
+)
+def test_pytest_is_not_told_a_file_of_a_folder_that_it_is_told(named: str, ours: list[str]) -> None:
+    # pytest 8 runs nothing else of a package then.
+    command = (*PYTEST, named)
+    beside = Beside(
+        command,
+        runner_command(command, lambda path: True),
+        files=(CanaryFile(PurePosixPath("tests/test_w.py"), "", "w"),),
+    )
+    assert list(joined(beside)) == [*command, *ours]
 
 
 @pytest.mark.slow

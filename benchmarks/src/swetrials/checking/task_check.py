@@ -164,7 +164,7 @@ class _Checking:
             self._say("setup", "works", run.setup_seconds)
             return run
         reason: RefusalReason = "solution-does-not-apply" if run.failure.patch_applied is False else "setup-fails"
-        self._say("setup", "fails", run.seconds)
+        self._say(*(("setup", "fails") if reason == "setup-fails" else ("solution", "does not apply")), run.seconds)
         raise _RefusedError(reason, _with_output(str(run.failure), run.failure.results))
 
     def _refuse_solution(self) -> None:
@@ -172,7 +172,7 @@ class _Checking:
         self._find_flaky()
         whys = [run.why_not(self._steady, self._flaky) for run in self._solved]
         resolved = whys.count("")
-        self._say("solution", f"resolved, {resolved} of {len(whys)} times", _one_run(self._solved))
+        self._say("solution", _times("resolved", "not resolved", resolved, len(whys)), _one_run(self._solved))
         why = next(filter(None, whys), "")
         if not why:
             self._refuse_canaries()
@@ -227,7 +227,7 @@ class _Checking:
         if not self._solved:
             self._find_flaky()
         failing = sum(bool(run.why_not(self._steady, self._flaky)) for run in self._bare)
-        self._say("base", f"fails, {failing} of {len(self._bare)} times", _one_run(self._bare))
+        self._say("base", _times("fails", "passes", failing, len(self._bare)), _one_run(self._bare))
         passing = [one for one in self._steady.fail_to_pass if any(run.state(one) == "passed" for run in self._bare)]
         if passing:
             raise _RefusedError("passes-on-base", listed(passing))
@@ -259,7 +259,10 @@ class _Checking:
         if self._verify.pass_to_pass != "all":
             raise _RefusedError("fails-on-base", named)
         if self._solved:
-            self._warnings.append(f"also turned green by the change, and not in fail_to_pass: {named}")
+            self._warnings.append(
+                f"also turned green by the change, and not in fail_to_pass: {named}; "
+                "add them there: a trial that leaves them red has a regression"
+            )
 
     async def _try_hunks(self, solution: bytes) -> None:
         """Leave out each hunk in turn; some absence has to be noticed."""
@@ -321,6 +324,11 @@ class _Checking:
 
 def _with_output(told: str, results: Sequence[CommandResult]) -> str:
     return " | ".join(filter(None, (told, last_printed(results))))
+
+
+def _times(as_it_has_to: str, else_: str, number: int, runs: int) -> str:
+    """Return how often a control came out as it has to; never so: how it came out instead."""
+    return f"{as_it_has_to}, {number} of {runs} times" if number else f"{else_}, {runs} of {runs} times"
 
 
 def _one_run(runs: Sequence[ControlRun]) -> float:

@@ -76,7 +76,8 @@ def check_dataset(file: Path, flags: Mapping[str, object], options: CheckOptions
     more = "".join(
         f", {number} {what}" for number, what in ((skipped, "without verify"), (unknown, "not checked")) if number
     )
-    print(f"checked: {counts}{more} -> {checked_file(loaded)}")
+    kept = checked_file(loaded)
+    print(f"checked: {counts}{more}{f' -> {kept}' if kept.exists() else ''}")
     return REFUSED if "refused" in found else 1 if unknown else 0
 
 
@@ -116,10 +117,10 @@ def show_dataset(file: Path) -> None:
     """
     from swetrials.store.documents import load_dataset
     from swetrials.store.problems import DocumentError
-    from swetrials.tasks.local_repositories import local_problems
+    from swetrials.tasks.local_repositories import local_problems, solution_problems
 
     loaded = load_dataset(file)
-    if problems := list(local_problems(loaded)):
+    if problems := [*solution_problems(loaded), *local_problems(loaded)]:
         raise DocumentError(problems)
     dataset = loaded.dataset
     tiers = Counter(task.complexity for task in dataset.tasks)
@@ -129,5 +130,8 @@ def show_dataset(file: Path) -> None:
     counts = ", ".join(f"{tiers[tier]} {tier}" for tier in dataset.complexity_levels if tiers[tier])
     print(f"  tasks         {len(dataset.tasks)} ({counts})")
     print(f"  with tests    {sum(task.verify is not None for task in dataset.tasks)}")
+    print(
+        f"  ranked by     {dataset.ranked_by or 'unknown: not all tasks have verify; say rank_by: resolved or rubric'}"
+    )
     for task in dataset.tasks:
         print(f"  - {task.id} [{task.complexity}] {task.repo} @ {task.ref} -> {dataset.scope_of(task)}/{task.id}")

@@ -94,7 +94,9 @@ def _known(error: BaseException, debug: bool) -> int:
 
 
 def _interrupted() -> int:
-    return _say("interrupted; what has finished is saved, a run goes on with --resume", INTERRUPTED)
+    return _say(
+        "interrupted; what has finished is saved: the same command goes on, run and e2e with --resume", INTERRUPTED
+    )
 
 
 def _say(message: str, code: int) -> int:

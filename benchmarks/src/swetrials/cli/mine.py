@@ -135,11 +135,12 @@ def _utc(day: datetime | None) -> datetime | None:
 
 
 def _show(progress: MiningProgress) -> None:
+    from swetrials.records.words import counted
     from swetrials.results.report import wording as figures
 
     latest = progress.latest
     if latest is None:
-        print(f"{progress.candidates} candidates", flush=True)
+        print(counted(progress.candidates, "candidate"), flush=True)
         return
     left = "" if progress.left_seconds is None else f" · about {figures.seconds(progress.left_seconds)} left"
     head = f"  {progress.done} of {progress.candidates}, {progress.kept} kept{left} · {latest.commit[:9]}"
@@ -156,12 +157,14 @@ def _verdict(reason: MiningRefusal | None, told: str, marks: tuple[str, ...]) ->
 
 
 def _show_end(mined: Mined) -> None:
+    from swetrials.records.words import counted
+
     if mined.shallow:
         print("the clone is shallow: older changes are not in it; git fetch --unshallow brings them")
     for reason, number in sorted(mined.refused.items(), key=lambda item: (-item[1], item[0])):
         print(f"  {number:>6}  {reason}")
     refused = sum(mined.refused.values())
-    untried = f", {mined.spare} more hold" if mined.spare else ""
+    untried = f", {mined.spare} more beyond --max" if mined.spare else ""
     untried += f", {mined.untried} not tried" if mined.untried else ""
     where = f" -> {mined.dataset}" if mined.dataset else "; none became a task"
-    print(f"mined: {mined.commits} commits, {len(mined.kept)} kept, {refused} refused{untried}{where}")
+    print(f"mined: {counted(mined.commits, 'commit')}, {len(mined.kept)} kept, {refused} refused{untried}{where}")

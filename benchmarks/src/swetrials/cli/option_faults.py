@@ -13,7 +13,7 @@ _NUMBERS = {int: "a whole number", float: "a number"}
 
 
 def in_our_words(error: typer.BadParameter) -> Exception:
-    """Return the fault of an option that takes a number, with what it takes; any other fault as it is.
+    """Return the fault of an option with what it takes; one that does not come of a value as it is.
 
     The limits of a key of the configuration are those of its record, whoever gives the value.
     """
@@ -21,9 +21,9 @@ def in_our_words(error: typer.BadParameter) -> Exception:
     if option is None or not isinstance(cause, ValidationError):
         return error
     wanted = getattr(getattr(option, "type_descriptor", None), "annotation", None)
+    given, told = (cause.errors(include_url=False)[0][key] for key in ("input", "msg"))
     if wanted not in _NUMBERS:
-        return error
-    given = cause.errors(include_url=False)[0]["input"]
+        return UsageError(f"{' / '.join(option.opts)}: {str(told).removeprefix('Value error, ')}")
     within = _between(least=getattr(option, "min", None), most=getattr(option, "max", None))
     if not within and option.name in CONFIG_KEYS:
         within = _within(RunnerConfig.model_fields[option.name].metadata)

@@ -23,11 +23,13 @@ def read_issue_texts(path: Path) -> dict[int, str]:
     done.
 
     Raises:
-        UsageError: the file is no such export.
+        UsageError: the file is not there, or is no such export.
         OSError: it cannot be read.
     """
     try:
         data = orjson.loads(read_bytes(path))
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file; {_HOW}") from None
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{path} is no JSON: {error}; {_HOW}") from None
     if not isinstance(data, list) or not all(isinstance(one, dict) for one in data):

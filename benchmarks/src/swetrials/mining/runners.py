@@ -61,7 +61,10 @@ def asked_runner(command: str, report: ReportFormat) -> Runner:
     """Return the runner that a person has named: a line for a shell, and how it reports."""
     plain = not re.search(r"[|&;<>$`*?(]", command) and not re.match(r"\w+=", command)
     argv = tuple(shlex.split(command)) if plain else ("sh", "-c", command)
-    return Runner(argv[0], (argv,), report)
+    known = next(
+        (name for name in ("pytest", "unittest") if re.search(rf"(?<![\w-]){name}(?![\w-])", command)), argv[0]
+    )
+    return Runner(known, (argv,), report)
 
 
 def runner_of(project: ProjectFiles, tests: Iterable[tuple[str, bytes]]) -> Runner | None:

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
 from anyio import to_thread
@@ -110,7 +110,7 @@ class CanaryTests:
             beside.files = ()
         known, faults = set(self.reporting.states.by_id), len(self.reporting.faults)
         try:
-            yield _joined(beside)
+            yield joined(beside)
         finally:
             self._remove(beside.files)
             beside.told = _taken_out(self.reporting.states, beside.files)
@@ -231,13 +231,24 @@ class CanaryTests:
         return await self.run(words, "verify", min(self.verify.timeout_seconds, _MOST_SECONDS), variables)
 
 
-def _joined(beside: Beside) -> Argv:
+def joined(beside: Beside) -> Argv:
     """Return a command with the files that join it where it names files; elsewhere it finds them itself."""
-    runner = beside.runner
-    if runner is None or runner.after_named is None or not beside.files:
+    runner, files = beside.runner, _to_be_named(beside)
+    if runner is None or runner.after_named is None or not files:
         return beside.words
     at = runner.after_named
-    return (*beside.words[:at], *_named(runner, beside.files), *beside.words[at:])
+    return (*beside.words[:at], *_named(runner, files), *beside.words[at:])
+
+
+def _to_be_named(beside: Beside) -> tuple[CanaryFile, ...]:
+    """Return the files that a command does not find in a folder that it names.
+
+    pytest 8 forgets a package's other tests where a file of it is named as well: ``pytest tests tests/test_a.py``.
+    """
+    if beside.runner is None or beside.runner.runner != "pytest":
+        return beside.files
+    folders = beside.runner.named
+    return tuple(file for file in beside.files if not any(PurePath(file.path).is_relative_to(one) for one in folders))
 
 
 def _is_told(beside: Beside, runner: RunnerCommand) -> bool:
@@ -247,7 +258,8 @@ def _is_told(beside: Beside, runner: RunnerCommand) -> bool:
     names = [name for file in beside.files for name in (*file.passing, *file.failing)]
     if all(_state(beside.told, name) != "missing" for name in names):
         return True
-    certain = runner.after_named is not None or runner.discovery is not None
+    named = runner.after_named is not None and _to_be_named(beside) == beside.files
+    certain = named or runner.discovery is not None
     return certain and not beside.cut
 
 
