@@ -57,5 +57,5 @@ def test_a_solution_without_a_change_is_told(tmp_path: Path, text: str) -> None:
         "    complexity: low\n    problem_statement: Do it.\n    verify:\n      commands: [pytest]\n"
         "      solution: gold.patch\n"
     )
-    with pytest.raises(DocumentError, match="solution: 'gold.patch' holds no change; write it with: git diff"):
+    with pytest.raises(DocumentError, match=r"solution: 'gold\.patch' holds no change; write it with: git diff"):
         show_dataset(tmp_path / "d.yaml")
