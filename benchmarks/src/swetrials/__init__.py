@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from swetrials.records.check import Check
     from swetrials.records.claim import Claim
     from swetrials.records.config import RunnerConfig
-    from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
+    from swetrials.records.evaluation import Evaluation, RubricEvaluation
     from swetrials.records.leaderboard import Leaderboard
     from swetrials.records.metrics import HostingRecord, Metrics
     from swetrials.records.outcome import Outcome, OutcomeKind
     from swetrials.records.usage import Usage, UsageReport
+    from swetrials.records.verification import TestsEvaluation
     from swetrials.results.claim import claim as compare
     from swetrials.results.leaderboard import leaderboard
     from swetrials.results.results_tree import read_rows as read_results
@@ -85,7 +86,7 @@ _HOMES = {
     "Submission": "judging.base",
     "Tally": "agents.events",
     "Telemetry": "hosting.base",
-    "TestsEvaluation": "records.evaluation",
+    "TestsEvaluation": "records.verification",
     "Text": "agents.events",
     "ToolCall": "agents.events",
     "ToolResult": "agents.events",

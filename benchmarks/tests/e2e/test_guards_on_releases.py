@@ -17,8 +17,8 @@ from swetrials.judging.tests import TestsJudge
 from swetrials.judging.verification import Verified, verify_patch
 from swetrials.records.dataset import Verify
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.verification import TestsEvaluation
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root

@@ -17,8 +17,8 @@ from swetrials.environments.preparation_store import PreparationStore
 from swetrials.environments.work_context import WorkContext
 from swetrials.judging.base import Submission
 from swetrials.judging.tests import TestsJudge
-from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.verification import TestsEvaluation
 from swetrials.store.documents import load_dataset
 from swetrials.store.redaction import Redactor
 from workspace.sources import commit_all, git, new_repository

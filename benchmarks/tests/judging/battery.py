@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from swetrials.records.evaluation import FindingKind
+from swetrials.records.verification import FindingKind
 
 PYTHON = sys.executable
 RUNNERS = ("unittest", "pytest")

@@ -23,7 +23,7 @@ from swetrials.judging.verdict import Verdict, verdict
 from swetrials.judging.verification import verify_patch
 from swetrials.records.dataset import Verify
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.evaluation import TestsEvaluation
+from swetrials.records.verification import TestsEvaluation
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import private_root

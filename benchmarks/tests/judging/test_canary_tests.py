@@ -13,7 +13,7 @@ from swetrials.environments.host import Host
 from swetrials.judging.guards.canary_files import CanaryFile
 from swetrials.judging.guards.canary_tests import Beside, joined
 from swetrials.judging.guards.runner_commands import runner_command
-from swetrials.records.evaluation import TestsEvaluation
+from swetrials.records.verification import TestsEvaluation
 
 DISCOVER = ["python3", "-m", "unittest", "discover", "-q", "-s", "tests", "-t", "."]
 NODE = ["node", "--test", "tests/"]

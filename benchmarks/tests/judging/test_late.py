@@ -28,8 +28,9 @@ from swetrials.judging.late import (
 from swetrials.judging.rubric import ANCHORS
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.check import Check
-from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation, judge_label
+from swetrials.records.evaluation import Evaluation, RubricEvaluation, judge_label
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.verification import TestsEvaluation
 from swetrials.results.published.importing import write_tree
 from swetrials.results.published.runs import Defaults, read_published_runs
 from swetrials.results.report.summary_table import row as summary_row

@@ -19,7 +19,7 @@ from swetrials.environments.work_context import WorkContext
 from swetrials.judging.runner_reports.reporting import Reporting
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.dataset import ReportFormat, Verify
-from swetrials.records.evaluation import TestsEvaluation
+from swetrials.records.verification import TestsEvaluation
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories
 from swetrials.workspace.space import attempt_space, private_root

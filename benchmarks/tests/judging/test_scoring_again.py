@@ -12,7 +12,8 @@ import pytest
 
 from swetrials.judging.late import Datasets, Judged, judge_trials, outstanding
 from swetrials.judging.tests import TestsJudge
-from swetrials.records.evaluation import Evaluation, TestsEvaluation
+from swetrials.records.evaluation import Evaluation
+from swetrials.records.verification import TestsEvaluation
 from swetrials.results.claim import claim
 from swetrials.results.leaderboard import leaderboard
 from swetrials.results.mixtures import MixtureError

@@ -15,8 +15,8 @@ from swetrials.judging.base import Submission
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.dataset import Verify
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.verification import TestsEvaluation
 from swetrials.store.project import Project
 from swetrials.store.redaction import Redactor
 from swetrials.workspace.repositories import Repositories

@@ -17,7 +17,7 @@ from swetrials.judging.tests import TestsJudge
 from swetrials.judging.verdict import findings_of, verdict, void_reason
 from swetrials.judging.verification import Verified
 from swetrials.records.dataset import Verify
-from swetrials.records.evaluation import CanaryTest
+from swetrials.records.verification import CanaryTest
 
 __all__ = ["place", "source"]  # fixtures
 

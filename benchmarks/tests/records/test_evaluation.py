@@ -3,16 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from swetrials.records.evaluation import (
-    CRITERIA,
-    UNITS,
-    CommandResult,
-    Evaluation,
-    JudgeBlock,
-    RubricEvaluation,
-    TestsEvaluation,
-    UnitScore,
-)
+from swetrials.records.evaluation import CRITERIA, UNITS, Evaluation, JudgeBlock, RubricEvaluation, UnitScore
+from swetrials.records.verification import CommandResult, TestsEvaluation
 
 UNIT = UnitScore(completeness=20, correctness=21, specificity=19, risk_awareness=18)
 SCORES = dict.fromkeys(UNITS, UNIT)

@@ -11,9 +11,10 @@ from typing import Any
 from results.trees import write_trial
 from runs.written import metrics, rubric
 from swetrials.records.cost import Cost
-from swetrials.records.evaluation import Evaluation, JudgeBlock, RubricEvaluation, TestsEvaluation
+from swetrials.records.evaluation import Evaluation, JudgeBlock, RubricEvaluation
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
+from swetrials.records.verification import TestsEvaluation
 
 Trial = dict[str, Any]
 

@@ -10,7 +10,7 @@ from results.simulated import failed, row
 from results.trees import write_trial
 from runs.written import evaluation, metrics, rubric
 from swetrials.records.dataset import RankBy
-from swetrials.records.evaluation import TestsEvaluation
+from swetrials.records.verification import TestsEvaluation
 from swetrials.results.candidates import by_candidate
 from swetrials.results.claim import claim
 from swetrials.results.figures import Figures

@@ -8,8 +8,9 @@ import pytest
 
 from results.trees import write_trial
 from runs.written import evaluation, metrics, rubric
-from swetrials.records.evaluation import UNITS, TestsEvaluation
+from swetrials.records.evaluation import UNITS
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.verification import TestsEvaluation
 from swetrials.results.results_tree import ResultsTreeError, read_rows
 
 FAILED = OutcomeKind.INCOMPLETE_ARTIFACTS

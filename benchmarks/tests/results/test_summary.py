@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from runs.written import evaluation, metrics, rubric
 from swetrials.records.config import RunnerConfig
 from swetrials.records.cost import Cost
-from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.limits import Limits
 from swetrials.records.metrics import Metrics
 from swetrials.records.outcome import OutcomeKind
 from swetrials.records.usage import Usage, UsageBlock, UsageReport
+from swetrials.records.verification import TestsEvaluation
 from swetrials.results.comparison import compare
 from swetrials.results.report.summary_table import totals
 from swetrials.results.summary import ScoredTrial, SummaryError, read_trials, summarize

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from swetrials.records.evaluation import CRITERIA, UNITS, Evaluation, RubricEvaluation, TestsEvaluation, UnitScore
+from swetrials.records.evaluation import CRITERIA, UNITS, Evaluation, RubricEvaluation, UnitScore
 from swetrials.records.metrics import EXPECTED_ARTIFACTS, Metrics
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.verification import TestsEvaluation
 
 
 def metrics(kind: OutcomeKind = OutcomeKind.COMPLETED, repeat: int = 1, **changes: Any) -> Metrics:  # noqa: ANN401

@@ -11,7 +11,7 @@ from swetrials.judging.base import Submission
 from swetrials.judging.runner_reports.resolution import resolution
 from swetrials.judging.verification import NotVerifiedError, Verified, described, verify_patch
 from swetrials.records.dataset import Verify
-from swetrials.records.evaluation import CommandResult, TestState
+from swetrials.records.verification import CommandResult, TestState
 from swetrials.workspace.printed import last_lines
 
 

@@ -15,7 +15,7 @@ from swetrials.judging.base import Submission
 from swetrials.judging.tests import TestsJudge
 from swetrials.records.checked import MOST_IDS_KEPT, CheckedHunk, CheckedTask, RefusalReason, pruned
 from swetrials.records.dataset import Verify
-from swetrials.records.evaluation import CommandResult
+from swetrials.records.verification import CommandResult
 from swetrials.records.words import counted, listed
 from swetrials.store.clock import utc_now
 from swetrials.workspace.patch_sections import only

@@ -112,7 +112,7 @@ class _Account:
 
 def judged_line(judged: Judged) -> str:
     """Return one line on what a judge said."""
-    from swetrials.records.evaluation import TestsEvaluation
+    from swetrials.records.verification import TestsEvaluation
     from swetrials.results.report import wording as figures
 
     head = f"  {judged.folder.path.name}: {judged.judge}"

@@ -10,8 +10,9 @@ from swetrials.judging.routes import JudgeRoute
 from swetrials.records.check import Check
 from swetrials.records.dataset import RepositoryAddress, Task
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.evaluation import RubricEvaluation, TestsEvaluation
+from swetrials.records.evaluation import RubricEvaluation
 from swetrials.records.outcome import Outcome
+from swetrials.records.verification import TestsEvaluation
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import re
 
-from swetrials.records.evaluation import CommandResult
+from swetrials.records.verification import CommandResult
 from swetrials.workspace.printed import last_line
 
 _NOT_THERE = frozenset({126, 127})

@@ -12,8 +12,9 @@ from swetrials.errors import KnownError
 from swetrials.judging import Judge, Submission
 from swetrials.judging.task_checks import without_flaky
 from swetrials.records.dataset import Task
-from swetrials.records.evaluation import Evaluation, RubricEvaluation, TestsEvaluation
+from swetrials.records.evaluation import Evaluation, RubricEvaluation
 from swetrials.records.metrics import PATCH, Metrics, documents_in
+from swetrials.records.verification import TestsEvaluation
 from swetrials.store.documents import DocumentError, LoadedDataset, load_dataset
 from swetrials.store.files import RecordError, write_record
 from swetrials.store.reading import read_bytes

@@ -19,9 +19,9 @@ from swetrials.judging.verdict import Verdict, findings_of, verdict, void_reason
 from swetrials.judging.verification import NotVerifiedError, Verified, verify_patch
 from swetrials.records.check import Check
 from swetrials.records.dataset import Verify
-from swetrials.records.evaluation import (
+from swetrials.records.evaluation import TESTS
+from swetrials.records.verification import (
     DOUBTFUL,
-    TESTS,
     CommandResult,
     FindingKind,
     TestsEvaluation,

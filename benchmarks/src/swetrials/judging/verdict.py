@@ -8,7 +8,7 @@ from swetrials.judging.reference import Reference
 from swetrials.judging.runner_reports.resolution import Resolution, resolution
 from swetrials.judging.verification import Verified, described
 from swetrials.records.dataset import Verify
-from swetrials.records.evaluation import CanaryTest, CommandResult, VerificationFinding
+from swetrials.records.verification import CanaryTest, CommandResult, VerificationFinding
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from swetrials.judging.runner_reports.states import States
 from swetrials.records.argv import Argv
 from swetrials.records.dataset import Verify, repository_name
 from swetrials.records.environment import EnvironmentRecord, EnvironmentSpec
-from swetrials.records.evaluation import CanaryTest, CommandResult
 from swetrials.records.registries import RegistryTraffic
 from swetrials.records.sealing import Sealing
+from swetrials.records.verification import CanaryTest, CommandResult
 from swetrials.wire.meter import registry_way
 from swetrials.workspace.patch import PatchError, apply_patch
 from swetrials.workspace.printed import last_line

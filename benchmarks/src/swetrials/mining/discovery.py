@@ -17,9 +17,9 @@ from swetrials.mining.drafts import GOLD, HIDDEN, Draft, Refused
 from swetrials.mining.runners import Runner
 from swetrials.records.dataset import Task, Verify, runner_test_id
 from swetrials.records.environment import EnvironmentSpec
-from swetrials.records.evaluation import TestState
 from swetrials.records.mined import MiningMark
 from swetrials.records.outcome import Outcome, OutcomeKind
+from swetrials.records.verification import TestState
 from swetrials.records.words import listed
 
 _LEAST_SECONDS, _TIMES_THE_SOLUTION = 15.0, 6.0

@@ -5,9 +5,9 @@ from typing import Final, Literal, Self
 from pydantic import Field
 
 from swetrials.records.dataset import RankBy
-from swetrials.records.evaluation import Evidence
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.record import SCHEMA_VERSION, Record
+from swetrials.records.verification import Evidence
 
 LEVEL: Final = 0.95
 """Of every interval: intervals made this way hold the true figure in 95 of 100 benchmarks of this kind."""

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from swetrials.records.answer import NotEarned
 from swetrials.records.dataset import RankBy
-from swetrials.records.evaluation import Evidence
 from swetrials.records.leaderboard import Leaderboard
+from swetrials.records.verification import Evidence
 from swetrials.records.words import counted
 from swetrials.results.candidates import CandidateTrials, by_candidate, candidate_of, labels
 from swetrials.results.figures import Figures

@@ -1,6 +1,7 @@
 """What the statistics read of ``eval.json``."""
 
-from swetrials.records.evaluation import UNNAMED, Evidence, judge_label
+from swetrials.records.evaluation import UNNAMED, judge_label
+from swetrials.records.verification import Evidence
 from swetrials.results.record_part import Points, RecordPart
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from math import fsum
 from typing import Final, get_args
 
-from swetrials.records.evaluation import Evidence
+from swetrials.records.verification import Evidence
 from swetrials.results.task_values import Values, by_task, mean, of_all
 from swetrials.results.trial_row import TrialRow
 

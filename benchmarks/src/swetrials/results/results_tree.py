@@ -8,8 +8,8 @@ from typing import TypedDict
 
 from swetrials.errors import KnownError
 from swetrials.records.dataset import RankBy
-from swetrials.records.evaluation import Evidence
 from swetrials.records.metrics import PATCH
+from swetrials.records.verification import Evidence
 from swetrials.records.words import counted
 from swetrials.results.evaluation_parts import TestsPart
 from swetrials.results.trial_reading import TrialReading, read_trial

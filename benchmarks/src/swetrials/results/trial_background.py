@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.records.evaluation import VerificationFinding
 from swetrials.records.metrics import Finding
+from swetrials.records.verification import VerificationFinding
 from swetrials.results.evaluation_parts import ScoresPart
 from swetrials.results.figures import Figures
 from swetrials.results.record_part import RecordPart

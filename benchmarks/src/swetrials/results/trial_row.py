@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 from swetrials.records.dataset import RankBy
-from swetrials.records.evaluation import Evidence
 from swetrials.records.leaderboard import HostingBasis
 from swetrials.records.metrics import HostingRecord
 from swetrials.records.usage import Completeness
+from swetrials.records.verification import Evidence
 
 
 @dataclass(frozen=True, slots=True)

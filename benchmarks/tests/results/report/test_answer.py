@@ -12,8 +12,8 @@ from results.trees import write_trial
 from runs.written import evaluation, metrics, rubric
 from swetrials.cli.answer import show
 from swetrials.records.answer import Answer, AnswerPart
-from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.verification import TestsEvaluation
 from swetrials.results.report.answer import answer
 from swetrials.results.results_tree import ResultsTreeError, read_rows
 from swetrials.results.trial_row import TrialRow

@@ -13,9 +13,10 @@ from results.report.published_tree import Row, published_tree
 from results.trees import write_trial
 from runs.written import evaluation, metrics, rubric
 from swetrials.records.cost import Cost
-from swetrials.records.evaluation import JudgeBlock, TestsEvaluation
+from swetrials.records.evaluation import JudgeBlock
 from swetrials.records.metrics import Finding, TimeSplit
 from swetrials.records.outcome import OutcomeKind
+from swetrials.records.verification import TestsEvaluation
 from swetrials.results.mixtures import MixtureError
 from swetrials.results.report.html_tables import Cell
 from swetrials.results.report.page import Report, ReportError, report, write_report

@@ -25,7 +25,7 @@ from swetrials.judging.runner_reports.reporting import Reporting
 from swetrials.judging.runner_reports.states import States
 from swetrials.records.argv import Argv
 from swetrials.records.dataset import ReportFormat, Verify
-from swetrials.records.evaluation import CanaryTest, CommandResult, TestState
+from swetrials.records.verification import CanaryTest, CommandResult, TestState
 
 Run = Callable[[Argv, Literal["setup", "verify"], float, Mapping[str, str]], Awaitable[CommandResult]]
 """Runs a command of a stage, with its limit in seconds and variables of its own."""

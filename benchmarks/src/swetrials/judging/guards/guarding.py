@@ -14,7 +14,7 @@ from swetrials.judging.guards.test_files import done_to_tests, folder_of, is_tes
 from swetrials.judging.hidden import hidden_paths, texts
 from swetrials.judging.runner_reports.states import printable
 from swetrials.records.dataset import Verify
-from swetrials.records.evaluation import FindingKind, VerificationFinding
+from swetrials.records.verification import FindingKind, VerificationFinding
 from swetrials.workspace.patch_sections import PatchSection, only, patch_sections
 from swetrials.workspace.repositories import Repositories
 

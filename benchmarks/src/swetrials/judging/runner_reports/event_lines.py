@@ -7,7 +7,7 @@
 import msgspec
 
 from swetrials.judging.runner_reports.states import ReportFault, States, below, lines
-from swetrials.records.evaluation import TestState
+from swetrials.records.verification import TestState
 
 
 class _Line(msgspec.Struct):

@@ -3,7 +3,7 @@
 import msgspec
 
 from swetrials.judging.runner_reports.states import ReportFault, States, lines
-from swetrials.records.evaluation import TestState
+from swetrials.records.verification import TestState
 
 _STATES: dict[str, TestState] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 

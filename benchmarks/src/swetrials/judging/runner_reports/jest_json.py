@@ -8,7 +8,7 @@ from collections import Counter
 import msgspec
 
 from swetrials.judging.runner_reports.states import ReportFault, States, below
-from swetrials.records.evaluation import TestState
+from swetrials.records.verification import TestState
 
 _STATES: dict[str, TestState] = {
     "passed": "passed",

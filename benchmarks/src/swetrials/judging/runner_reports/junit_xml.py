@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from xml.parsers import expat
 
 from swetrials.judging.runner_reports.states import ReportFault, States, worse
-from swetrials.records.evaluation import TestState
+from swetrials.records.verification import TestState
 
 _DEEPEST = 50
 _MOST_ELEMENTS = 3_000_000

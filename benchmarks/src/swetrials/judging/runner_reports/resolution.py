@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from swetrials.judging.runner_reports.states import States
 from swetrials.records.dataset import Verify
-from swetrials.records.evaluation import RunnerTest, TestCount, TestState
+from swetrials.records.verification import RunnerTest, TestCount, TestState
 from swetrials.records.words import listed
 
 MOST_KEPT = 1000

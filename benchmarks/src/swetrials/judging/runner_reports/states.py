@@ -5,7 +5,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
 from swetrials.records.dataset import MOST_OF_A_TEST_ID
-from swetrials.records.evaluation import TestState
+from swetrials.records.verification import TestState
 
 MOST_BYTES = 64_000_000
 """Of one report. A test takes some hundred bytes, its output apart."""

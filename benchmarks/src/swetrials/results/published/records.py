@@ -20,7 +20,14 @@ from typing import Any
 
 from swetrials.agents import AGENTS
 from swetrials.records.cost import SELF_HOSTED, Cost
-from swetrials.records.evaluation import UNITS, Grounding, JudgeBlock, RubricEvaluation, UnitScore, task_score_of
+from swetrials.records.evaluation import (
+    UNITS,
+    Grounding,
+    JudgeBlock,
+    RubricEvaluation,
+    UnitScore,
+    task_score_of,
+)
 from swetrials.records.metrics import Finding, HostingRecord
 from swetrials.records.published_record import (
     PublishedBlock,

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from swetrials.records.evaluation import Evidence
 from swetrials.records.leaderboard import Leaderboard, ModelStanding, ResolveStanding
+from swetrials.records.verification import Evidence
 from swetrials.results.report import estimates
 from swetrials.results.report import wording as figures
 from swetrials.results.report.estimates import by_k, cell

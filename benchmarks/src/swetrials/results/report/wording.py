@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from swetrials.records.cost import Cost
-from swetrials.records.evaluation import TestsEvaluation
 from swetrials.records.leaderboard import Estimate
 from swetrials.records.usage import Completeness, UsageReport
+from swetrials.records.verification import TestsEvaluation
 from swetrials.records.words import counted as counted
 
 UNKNOWN = "-"
