@@ -10,7 +10,7 @@ import pytest
 from swetrials.errors import UsageError
 from swetrials.mining.environment_of_day import ways_to_prepare
 from swetrials.mining.history import open_history
-from swetrials.mining.journal import open_journal
+from swetrials.mining.journal import JOURNAL, claim_folder, open_journal
 from swetrials.mining.mirror_reader import MirrorReader
 from swetrials.mining.project_files import ProjectFiles, project_files
 from swetrials.mining.runners import asked_runner, runner_of
@@ -134,6 +134,12 @@ def test_packages_of_node_are_those_of_the_lock_else_of_the_day_else_what_is_lef
     assert [argv[-1] for argv in alone.spec.setup] == ["devDependencies", "mocha@10.2.0"]
 
 
+@pytest.mark.parametrize("text", ["project = 1", "tool = []", "dependency-groups = 'x'", "project = [1]", "[", "x = 1"])
+def test_a_pyproject_of_any_shape_is_read(text: str) -> None:
+    found = ProjectFiles({}, {"pyproject.toml": text})
+    assert found.pyproject == {} and not found.can_be_installed
+
+
 def verdict(commit: str, asked: str = "one") -> MinedVerdict:
     return MinedVerdict(commit=commit, parent="1" * 40, asked_sha256=asked, subject="Count on", reason="base-passes")
 
@@ -165,3 +171,18 @@ def test_the_page_has_each_reason_with_its_sentence() -> None:
     page = (find_project().root.parent / "docs" / "your-own-repository.md").read_text()
     rows = {reason: f"| `{reason}` | {sentence} |" for reason, sentence in MINING_REFUSALS.items()}
     assert [reason for reason, row in rows.items() if row not in page] == []
+
+
+def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    (theirs / "hidden").mkdir(parents=True)
+    with pytest.raises(UsageError, match="theirs is not empty, and mining has not made it"):
+        claim_folder(theirs, "one-mined")
+    assert [path.name for path in theirs.iterdir()] == ["hidden"]
+
+    claim_folder(ours, "one-mined")
+    (ours / "one-mined.yaml").touch()
+    claim_folder(ours, "one-mined")
+    with pytest.raises(UsageError, match=r"ours holds another dataset, one-mined\.yaml"):
+        claim_folder(ours, "two-mined")
+    assert sorted(path.name for path in ours.iterdir()) == [JOURNAL, "one-mined.yaml"]

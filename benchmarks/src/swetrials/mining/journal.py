@@ -12,6 +12,9 @@ from swetrials.records.mined import MinedVerdict
 JOURNAL = "journal.jsonl"
 """Its name in the folder that mining writes."""
 
+MINED = "-mined.yaml"
+"""What the file of a mined dataset ends with, behind the repository's name."""
+
 
 @dataclass
 class Journal:
@@ -41,8 +44,30 @@ class Journal:
         self.verdicts[verdict.commit] = verdict
 
 
+def claim_folder(folder: Path, dataset: str) -> None:
+    """Make a folder for one dataset, or take the one that mining has made for it before.
+
+    What lies in it and belongs to no task of the dataset is removed in the end, so it may be nobody else's.
+
+    Args:
+        folder: where mining writes.
+        dataset: the dataset's name.
+
+    Raises:
+        UsageError: something else lies in it.
+        OSError: it cannot be made, or read.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    there = sorted(path.name for path in folder.iterdir())
+    if there and JOURNAL not in there:
+        raise UsageError(f"{folder} is not empty, and mining has not made it; name another folder with --out")
+    if others := [name for name in there if name.endswith(MINED) and name != f"{dataset}.yaml"]:
+        raise UsageError(f"{folder} holds another dataset, {others[0]}; name another folder with --out")
+    (folder / JOURNAL).touch()
+
+
 def open_journal(folder: Path, asked_sha256: str) -> Journal:
-    """Return the journal in a folder, which may be new. A line that a kill has cut off is taken away.
+    """Return the journal in a folder. A line that a kill has cut off is taken away.
 
     Raises:
         UsageError: it is no journal.

@@ -18,7 +18,7 @@ from swetrials.mining.dataset_writing import write_dataset, write_files
 from swetrials.mining.drafts import Draft, MiningCandidate, Refused, draft_of
 from swetrials.mining.examination import Examiner
 from swetrials.mining.history import Change, History, open_history
-from swetrials.mining.journal import Journal, open_journal
+from swetrials.mining.journal import MINED, Journal, claim_folder, open_journal
 from swetrials.mining.mirror_reader import MirrorReader
 from swetrials.mining.runners import Runner
 from swetrials.records.dataset import repository_name
@@ -59,6 +59,11 @@ class MiningRequest:
     times: int = 3
     limit_seconds: float = 300.0
     preparing_seconds: float = 900.0
+
+    @property
+    def dataset_name(self) -> str:
+        """The name of the dataset: the repository's, marked."""
+        return repository_name(self.repo) + MINED.removesuffix(".yaml")
 
     @property
     def asked_sha256(self) -> str:
@@ -181,13 +186,13 @@ async def mine(request: MiningRequest, place: WorkContext, observe: Callable[[Mi
 
     Raises:
         GitError: the repository cannot be read, or has no commit.
-        UsageError: the journal in the folder is none.
+        UsageError: something else lies in the folder, or the journal in it is none.
         SealError: commands are not sealed as they have to be.
         SpaceError: no working folder can be had.
         OSError: the folder cannot be written, or the disk is full.
     """
     history = await run_sync(open_history, place.repositories, request.repo)
-    request.out.mkdir(parents=True, exist_ok=True)
+    await run_sync(claim_folder, request.out, request.dataset_name)
     journal = open_journal(request.out, request.asked_sha256)
     classified = await run_sync(lambda: classify(history.changes(), request.filters))
     run = _Run(request, history, place, journal, classified, observe)
@@ -242,9 +247,8 @@ class _Run:
         ordered = [self._verdicts.get(candidate.change.commit) for candidate in self._classified.candidates]
         hold = [verdict for verdict in ordered if verdict is not None and verdict.task is not None]
         kept = hold[: self._request.most]
-        name = f"{repository_name(self._request.repo)}-mined"
         title = f"Changes of {repository_name(self._request.repo)}"
-        dataset = write_dataset(self._request.out, name, title, kept)
+        dataset = write_dataset(self._request.out, self._request.dataset_name, title, kept)
         return Mined(
             commits=self._classified.commits,
             candidates=len(ordered),

@@ -48,11 +48,12 @@ class ProjectFiles:
 
     @cached_property
     def pyproject(self) -> Mapping[str, Any]:
-        """``pyproject.toml``; empty where there is none, or none that can be read."""
+        """The tables of ``pyproject.toml``; empty where there is none, or none that can be read."""
         try:
-            return tomllib.loads(self.texts.get("pyproject.toml", ""))
+            found = tomllib.loads(self.texts.get("pyproject.toml", ""))
         except tomllib.TOMLDecodeError:
             return {}
+        return {name: table for name, table in found.items() if isinstance(table, dict)}
 
     @cached_property
     def package(self) -> Mapping[str, Any]:

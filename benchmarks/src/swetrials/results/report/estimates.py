@@ -115,7 +115,7 @@ def mean_cost(mean: Estimate, *, lower_bound: bool) -> Cell:
 def per_resolved(of: PerResolved, form: Format) -> Cell:
     """Return what one resolved task takes: unknown, more than all that was spent, at least so much, or so."""
     if of.more_than is not None:
-        return Cell(f"over {form(of.more_than)}", "none was resolved")
+        return Cell(f"over {form(of.more_than)}" if of.more_than else "free", "none was resolved")
     if of.ratio.value is None:
         return Cell("unknown")
     found = cell(of.ratio, form)

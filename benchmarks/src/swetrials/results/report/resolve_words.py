@@ -32,7 +32,7 @@ def percent(share: float | None) -> str:
 def per_resolved(of: PerResolved, form: Callable[[float | None], str]) -> str:
     """Return what one resolved task takes; where none was resolved, that it takes more than all that was spent."""
     if of.more_than is not None:
-        return f"over {form(of.more_than)}: none was resolved"
+        return f"{f'over {form(of.more_than)}' if of.more_than else 'free'}: none was resolved"
     if of.ratio.value is None:
         return "unknown"
     if of.ratio.value == 0:
