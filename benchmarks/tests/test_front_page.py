@@ -21,11 +21,11 @@ def sample() -> list[str]:
 
 
 def shape(lines: list[str]) -> list[str]:
-    """Return lines without their tokens, times and canaries, and without what pads or frames them.
+    """Return lines without their tokens, times, shares of times and canaries, and without what pads or frames them.
 
     There is a canary more where another run goes on beside it.
     """
-    changing = r"[\d,.]{5,}|[\d.]+ s\b|(?<=[\d ] )\d{3}(?= )|\d+(?= canaries)"
+    changing = r"[\d,.]{5,}|[\d.]+ s\b|(?<=[\d ] )\d{3}(?= )|\d+(?= canaries)|\d+(?=% of it)"
     within = (re.sub(changing, "#", line) for line in lines)
     return [re.sub(r"[━─]+|\s+", " ", line).strip() for line in within]
 

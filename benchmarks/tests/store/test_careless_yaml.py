@@ -117,9 +117,10 @@ def test_what_is_harmless_is_read(write: Callable[[bytes], Path], old: str, new:
 def test_the_dataset_of_the_front_page_can_be_read(write: Callable[[bytes], Path]) -> None:
     page = (find_project().root.parent / "README.md").read_text(encoding="utf-8")
     [shown] = [block for block in re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL) if "tasks:" in block]
-    hidden = write(shown.encode()).parent / "hidden"
-    hidden.mkdir()
-    (hidden / "test_orders.py").touch()
+    beside = write(shown.encode()).parent
+    for file in ("hidden/test_orders.py", "solutions/paginate-orders.patch"):
+        (beside / file).parent.mkdir()
+        (beside / file).touch()
     [task] = load_dataset(write(shown.encode())).dataset.tasks
     assert task.verify is not None
     assert task.verify.commands == (("python", "-m", "pytest", "tests/test_orders.py"),)

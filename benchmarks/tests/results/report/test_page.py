@@ -167,7 +167,8 @@ def test_words_from_outside_stay_words(tmp_path: Path) -> None:
     page = Page(html)
     assert set(page.elements).isdisjoint({"script", "img"})
     assert "<script" not in html
-    assert "49" not in " ".join(word for word in page.words if "alert" in word)
+    evil = [word.replace(str(tmp_path), "") for word in page.words if "alert" in word]
+    assert "49" not in " ".join(evil)
     assert page.text.count("alert('1')") > 10
     for drawing in made.drawings:
         assert set(Page(drawing.svg).elements).isdisjoint({"script", "img"})
