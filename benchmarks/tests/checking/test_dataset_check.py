@@ -129,6 +129,7 @@ def test_a_task_whose_only_test_is_flaky_is_refused(tmp_path: Path) -> None:
     assert flaky in check.told
 
 
+@pytest.mark.slow
 def test_a_flaky_test_beside_others_is_left_out_of_the_check_and_of_every_verdict(tmp_path: Path) -> None:
     subject = Subject(tmp_path, hidden=WORKS_ONCE.format(mark=str(tmp_path / "mark")), runs_in=Host())
     check = subject.checked(times=3)
@@ -243,6 +244,7 @@ def command(subject: Subject, *words: str) -> list[str]:
     return [program, "dataset", "check", str(subject.file), "--clone-dir", str(subject.root / "clones"), *words]
 
 
+@pytest.mark.slow
 def test_the_command_prints_each_control_and_ends_with_4_where_a_task_is_refused(tmp_path: Path) -> None:
     place = Workplace(tmp_path / "person")
     subject = Subject(tmp_path / "small", tasks=2)

@@ -68,6 +68,7 @@ def test_removed_and_renamed_files_come_back_in_the_next_attempt(bench: Bench) -
     assert held(bench, source, script)[1] == held(bench, source, script)[1]
 
 
+@pytest.mark.slow
 def test_a_second_use_takes_under_a_second(bench: Bench) -> None:
     source = bench.source(commit(bench.repo, {"a": ""}), python="3", setup=[["sh", "-c", "mkdir d; sleep 2"]])
     first, said, _ = held(bench, source, "python -c 'import sys; print(sys.prefix)'; echo $VIRTUAL_ENV")

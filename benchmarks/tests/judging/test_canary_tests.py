@@ -215,7 +215,8 @@ def test_a_tree_that_has_its_runner_say_what_it_likes_is_caught(bench: Bench, sh
     assert canary.told
 
 
-@first_is_quick("report", ["unittest", "junit"])
+@pytest.mark.slow
+@pytest.mark.parametrize("report", ["unittest", "junit"])
 def test_a_run_that_is_left_is_tried_alone_and_no_honest_tree_is_blamed_for_it(bench: Bench, report: str) -> None:
     command = [*PYTEST, "tests"] if report == "junit" else DISCOVER
     left = bench.verdict(bench.patch(calc__py="import os\nos._exit(0)\n"), [command], report)

@@ -210,6 +210,7 @@ def test_a_lost_machine_is_billed_by_what_the_meter_there_had_seen(yard: Yard) -
     assert log.read_bytes().count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_a_trial_that_is_lost_each_time_is_given_up(yard: Yard) -> None:
     [record] = run(yard, yard.plan(TALKS_ON), losses=9)
     assert [attempt.ended_by for attempt in record.attempts] == [LOST] * MOST_LOSSES
@@ -224,6 +225,7 @@ def test_a_cancelled_attempt_comes_home_with_what_it_had(yard: Yard) -> None:
     assert yard.left("attempts/1/stream.jsonl").stat().st_size
 
 
+@pytest.mark.slow
 def test_spent_money_stops_it(yard: Yard) -> None:
     plan = yard.plan(TALKS_ON, dollars_per_hour=36_000, max_budget_usd=10)
     [record] = run(yard, plan)
