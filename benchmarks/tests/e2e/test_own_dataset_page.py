@@ -209,6 +209,6 @@ def test_the_page_works_as_it_is_typed(who: str, kind: PythonOf, root: Path) -> 
     assert record.evaluation is not None and record.evaluation.tests is not None
     tests = record.evaluation.tests
     assert (tests.status, tests.passed, len(tests.results)) == ("scored", False, 1)
-    assert "1 failed" in tests.results[0].output_tail, tests.results[0].output_tail
+    assert "FAILED tests/test_orders.py::test_cursor" in tests.results[0].output_tail, tests.results[0].output_tail
     [kept] = PreparationStore.of(Project(person.clone)).stored()
     assert kept.record.python == str(python.resolve())

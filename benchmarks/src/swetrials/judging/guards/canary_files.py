@@ -69,13 +69,15 @@ def canary_file(
         functions: whether pytest finds functions under their usual names.
     """
     part = token + word()[:4]
+    # A project's fixtures may be for functions alone: methods of a TestCase are where the tests there have such.
+    methods = 0 if runner == "pytest" and functions and "TestCase" not in place.text else 2
+    number = methods + 1 if runner == "pytest" and functions else 2
     # unittest runs tests in the order of their names.
-    number = 3 if runner == "pytest" and functions else 2
     passing = [f"test_{word('abcdef')}" for _ in range(number)] if "passed" in expected else []
     failing = [f"test_{word('uvwxyz')}" for _ in range(number)] if "failed" in expected else []
     if runner in {"pytest", "unittest"}:
         name = _python_name(place.last, part, patterns)
-        lines = _python(_imported(place.text, checkout), passing, failing)
+        lines = _python(_imported(place.text, checkout), passing, failing, methods)
     else:
         name = _script_name(runner, place, part)
         lines = _script(runner, place, name, passing, failing)
@@ -108,8 +110,8 @@ def _imported(text: str, checkout: Path) -> list[str]:
     return found[:_MOST_IMPORTS]
 
 
-def _python(modules: Sequence[str], passing: Sequence[str], failing: Sequence[str]) -> list[str]:
-    """Return the lines of a file: two methods of each kind, and a function where a third name is given."""
+def _python(modules: Sequence[str], passing: Sequence[str], failing: Sequence[str], methods: int) -> list[str]:
+    """Return the lines of a file: of each kind so many methods, and a function for each further name."""
     lines = ["import unittest", ""]
     for module in modules:
         # What it cannot import says nothing here; what ends the process does.
@@ -117,14 +119,14 @@ def _python(modules: Sequence[str], passing: Sequence[str], failing: Sequence[st
     same, other = word(), word()
     kinds = ((passing, same), (failing, other))
     for names, value in kinds[:1]:
-        lines += _function(names[2:], same, value)
-    lines += ["", f"class {word().title()}(unittest.TestCase):"]
-    for names, value in kinds:
+        lines += _function(names[methods:], same, value)
+    lines += ["", f"class {word().title()}(unittest.TestCase):"] if methods else []
+    for names, value in kinds if methods else ():
         checks = (f"assertEqual({same!r}, {value!r})", f"assertTrue({same!r} == {value!r})")
         for name, check in zip(names, checks, strict=False):
             lines += [f"    def {name}(self):", f"        self.{check}"]
     for names, value in kinds[1:]:
-        lines += _function(names[2:], same, value)
+        lines += _function(names[methods:], same, value)
     return lines
 
 
