@@ -74,7 +74,10 @@ def lay_out(project: Project, root: Path) -> Path:
         "id": "its-own-tests", "repo": "subject", "ref": project.version, "complexity": "low",
         "problem_statement": "Let the tests pass.",
         "environment": {"python": "{}.{}".format(*sys.version_info), "setup": [project.setup]},
-        "verify": {"report": "junit", "commands": [["python", "-c", project.python], f"python -m pytest -q {project.tests}"]},
+        "verify": {
+            "setup": [["python", "-c", project.python]], "report": "junit",
+            "commands": [f"python -m pytest -q {project.tests}"],
+        },
     }  # fmt: skip
     header = {"schema_version": "1.0", "name": "released", "output_scope": "released"}
     (root / "released.yaml").write_text(json.dumps({**header, "tasks": [task]}))

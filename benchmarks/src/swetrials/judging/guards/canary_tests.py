@@ -256,7 +256,7 @@ def _is_told(beside: Beside, runner: RunnerCommand) -> bool:
     if not beside.files:
         return False
     names = [name for file in beside.files for name in (*file.passing, *file.failing)]
-    if all(_state(beside.told, name) != "missing" for name in names):
+    if all("missing" not in _states(beside.told, name) for name in names):
         return True
     named = runner.after_named is not None and _to_be_named(beside) == beside.files
     certain = named or runner.discovery is not None
@@ -290,14 +290,16 @@ def _taken_out(states: States, files: Sequence[CanaryFile]) -> dict[str, TestSta
     return taken
 
 
-def _state(told: Mapping[str, TestState], name: str) -> TestState:
-    return next((state for one, state in told.items() if one.endswith(name)), "missing")
+def _states(told: Mapping[str, TestState], name: str) -> list[TestState]:
+    """Return what became of a test: of each variant, where a project's fixtures make several, but for those skipped."""
+    found = [state for one, state in told.items() if one.endswith(name) or f"{name}[" in one]
+    return [state for state in found if state != "skipped"] or found or ["missing"]
 
 
 def _outcome(files: Sequence[CanaryFile], told: Mapping[str, TestState], expected: Expected) -> _Outcome:
     """Return what became of the tests of one kind: as expected if all are, else the first other state."""
     names = [name for file in files for name in (file.passing if expected == "passed" else file.failing)]
-    states = [_state(told, name) for name in names]
+    states = [state for name in names for state in _states(told, name)]
     others = [state for state in states if state != expected]
     if not others:
         return expected, ""
