@@ -9,7 +9,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from swetrials.checking.task_check import Tell, check_task
-from swetrials.environments import environment_for
+from swetrials.environments.local_context import local_context
 from swetrials.environments.work_context import WorkContext
 from swetrials.errors import KnownError, UsageError, first_error
 from swetrials.judging.checkout import CheckoutFailed
@@ -21,9 +21,6 @@ from swetrials.records.dataset import Task
 from swetrials.store.checked_file import checked_file, read_checked, write_checked
 from swetrials.store.documents import LoadedDataset
 from swetrials.store.project import find_project
-from swetrials.store.redaction import Redactor
-from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.space import private_root
 
 _TRANSIENT: frozenset[RefusalReason] = frozenset({"setup-fails", "times-out"})
 # What a registry out of reach, a loaded machine or a missing program does to a good task too: it is tried again.
@@ -36,14 +33,11 @@ def place_for(loaded: LoadedDataset, config: RunnerConfig) -> WorkContext:
         AbsentError: the environment that is asked for is not to be had.
         UncoveredError: something private cannot be hidden.
     """
-    project = find_project()
-    root = private_root(Path(config.clone_dir) if config.clone_dir else None)
-    return WorkContext(
-        repositories=Repositories.below(root),
-        work_root=root,
-        environment=environment_for(config.environment, project, loaded.folder, root, *loaded.local_repositories),
-        redactor=Redactor.from_environment(os.environ),
-        project=project,
+    return local_context(
+        config.environment,
+        find_project(),
+        Path(config.clone_dir) if config.clone_dir else None,
+        (loaded.folder, *loaded.local_repositories),
         preparations_max_gb=config.preparations_max_gb,
     )
 

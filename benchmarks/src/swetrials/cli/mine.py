@@ -89,25 +89,18 @@ def mine_repository(request: MiningRequest, flags: Mapping[str, object]) -> int:
 
 
 def _place(request: MiningRequest, flags: Mapping[str, object]) -> WorkContext:
-    from swetrials.environments import environment_for
-    from swetrials.environments.work_context import WorkContext
+    from swetrials.environments.local_context import local_context
     from swetrials.records.dataset import is_local_address
     from swetrials.store.documents import load_config
     from swetrials.store.project import find_project
-    from swetrials.store.redaction import Redactor
-    from swetrials.workspace.repositories import Repositories
-    from swetrials.workspace.space import private_root
 
     config = load_config(None, os.environ, flags)
-    project = find_project()
-    work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
     own = [Path(request.repo)] if is_local_address(request.repo) else []
-    return WorkContext(
-        repositories=Repositories.below(work_root),
-        work_root=work_root,
-        environment=environment_for(config.environment, project, request.out, work_root, *own),
-        redactor=Redactor.from_environment(os.environ),
-        project=project,
+    return local_context(
+        config.environment,
+        find_project(),
+        Path(config.clone_dir) if config.clone_dir else None,
+        (request.out, *own),
         preparations_max_gb=config.preparations_max_gb,
     )
 

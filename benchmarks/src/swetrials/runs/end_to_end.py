@@ -1,11 +1,10 @@
 """The whole way: trials and their judging in one go, and the judging of trials that ran before."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from swetrials.environments import environment_for
+from swetrials.environments.local_context import local_context
 from swetrials.environments.work_context import WorkContext
 from swetrials.errors import UsageError
 from swetrials.judging import JUDGES, Judge
@@ -21,10 +20,7 @@ from swetrials.runs.prepared_run import PreparedRun
 from swetrials.store.documents import LoadedDataset, load_dataset
 from swetrials.store.files import RecordError
 from swetrials.store.project import Project, find_project
-from swetrials.store.redaction import Redactor
 from swetrials.store.results import TrialFolder, none_in, state_of, told_apart, trial_folders
-from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.space import private_root
 
 
 async def run_and_judge(
@@ -169,16 +165,14 @@ async def _able(judge: Judge, context: WorkContext, show: Callable[[Check], None
 
 
 def _judge_context(request: JudgingRequest, choice: JudgeChoice, project: Project) -> WorkContext:
-    root = private_root(request.clone_root)
     given = [request.dataset.resolve().parent] if request.dataset else []
-    keys = [choice.api_key.get_secret_value()] if choice.api_key else []
-    return WorkContext(
-        repositories=Repositories.below(root),
-        work_root=root,
-        environment=environment_for(request.environment, project, project.dataset, *given, request.folder, root),
-        redactor=Redactor.from_environment(os.environ, keys),
-        project=project,
+    return local_context(
+        request.environment,
+        project,
+        request.clone_root,
+        (project.dataset, *given, request.folder),
         preparations_max_gb=request.preparations_max_gb,
+        keys=[choice.api_key.get_secret_value()] if choice.api_key else [],
     )
 
 

@@ -1,6 +1,5 @@
 """Everything a run needs that can be settled before anything is started or spent."""
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from pathlib import Path
 from swetrials.agents import AGENTS
 from swetrials.agents.base import Agent
 from swetrials.agents.install import find
-from swetrials.environments import environment_for
+from swetrials.environments.local_context import local_context
 from swetrials.environments.work_context import WorkContext
 from swetrials.errors import UsageError
 from swetrials.hosting import PROVIDERS
@@ -20,7 +19,6 @@ from swetrials.records.config import RunnerConfig
 from swetrials.runs.defaults import check_dataset_named, check_model_named, with_quickstart
 from swetrials.store.documents import load_dataset
 from swetrials.store.project import Project, find_project
-from swetrials.store.redaction import Redactor
 from swetrials.trials.budget import Budget
 from swetrials.trials.executors import EXECUTORS
 from swetrials.trials.executors.base import Executor
@@ -28,8 +26,7 @@ from swetrials.trials.plan import Plan, plan_run
 from swetrials.trials.resume_state import Commits, Standing, standings
 from swetrials.trials.run_context import RunContext
 from swetrials.workspace.git import GitError
-from swetrials.workspace.repositories import Repositories
-from swetrials.workspace.space import private_root, sweep
+from swetrials.workspace.space import sweep
 
 
 @dataclass(frozen=True)
@@ -121,8 +118,6 @@ def lay_out(config: RunnerConfig) -> PreparedRun:
     check_dataset_named(config)
     config = with_quickstart(config, project)
     plan = plan_run(config, load_dataset(Path(config.dataset)), agent, project.skills)
-    work_root = private_root(Path(config.clone_dir) if config.clone_dir else None)
-    private = (plan.dataset.folder, plan.output, work_root, *plan.dataset.local_repositories)
     keys = [key.get_secret_value() for key in (config.api_key, config.judge_api_key) if key]
     return PreparedRun(
         project=project,
@@ -130,13 +125,13 @@ def lay_out(config: RunnerConfig) -> PreparedRun:
         provider=provider,
         executor=executor,
         prices=default_book(project.config),
-        place=WorkContext(
-            repositories=Repositories.below(work_root),
-            work_root=work_root,
-            environment=environment_for(config.environment, project, *private),
-            redactor=Redactor.from_environment(os.environ, keys),
-            project=project,
+        place=local_context(
+            config.environment,
+            project,
+            Path(config.clone_dir) if config.clone_dir else None,
+            (plan.dataset.folder, plan.output, *plan.dataset.local_repositories),
             preparations_max_gb=config.preparations_max_gb,
+            keys=keys,
         ),
     )
 

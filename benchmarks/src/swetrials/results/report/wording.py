@@ -7,6 +7,7 @@ from swetrials.records.leaderboard import Estimate
 from swetrials.records.usage import Completeness, UsageReport
 from swetrials.records.verification import TestsEvaluation
 from swetrials.records.words import counted as counted
+from swetrials.records.words import listed
 
 UNKNOWN = "-"
 
@@ -83,8 +84,7 @@ def findings_in_short(tests: TestsEvaluation) -> str:
     if not tests.findings:
         return ""
     told = list(dict.fromkeys(f"{one.kind} {one.file}" if one.file else one.kind for one in tests.findings))
-    more = f" and {len(told) - _FINDINGS_NAMED} more" if len(told) > _FINDINGS_NAMED else ""
-    return f"{'doubtful: ' if tests.doubtful else 'found: '}{', '.join(told[:_FINDINGS_NAMED])}{more}"
+    return f"{'doubtful: ' if tests.doubtful else 'found: '}{listed(told, _FINDINGS_NAMED)}"
 
 
 def verdict_with_counts(tests: TestsEvaluation) -> str:
